@@ -1,0 +1,18 @@
+# What the rooms are built on; docs/ARCHITECTURE.md says why each is there.
+find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2>=1.5)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+find_package(CLI11 REQUIRED)
+
+# Debian 12 has two Boosts that exclude each other. packaging/install-deps unpacks 1.81's headers below the build
+# folder where the machine has no newer ones, and never touches what is installed.
+find_path(REPOBRIDGE_BOOST_INCLUDE boost/asio/as_tuple.hpp
+  PATHS ${CMAKE_SOURCE_DIR}/build/deps/boost/usr/include NO_DEFAULT_PATH)
+find_path(REPOBRIDGE_BOOST_INCLUDE boost/asio/as_tuple.hpp REQUIRED)
+add_library(rb_boost INTERFACE)
+target_include_directories(rb_boost SYSTEM INTERFACE ${REPOBRIDGE_BOOST_INCLUDE})
+target_compile_definitions(rb_boost INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
