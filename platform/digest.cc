@@ -1,0 +1,71 @@
+#include "platform/digest.h"
+
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+namespace repobridge::platform {
+namespace {
+
+EVP_MD_CTX* as_context(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+// SHA-256 on memory cannot fail but for exhausted memory, and then nothing sensible is left to do.
+void must(int ok) {
+  if (ok != 1) std::abort();
+}
+
+}  // namespace
+
+void Sha256::Free::operator()(void* context) const { EVP_MD_CTX_free(as_context(context)); }
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  must(EVP_DigestInit_ex(as_context(context_.get()), EVP_sha256(), nullptr));
+}
+
+void Sha256::update(std::string_view bytes) {
+  must(EVP_DigestUpdate(as_context(context_.get()), bytes.data(), bytes.size()));
+}
+
+std::string Sha256::hex() {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
+  unsigned int length = 0;
+  must(EVP_DigestFinal_ex(as_context(context_.get()), raw.data(), &length));
+  std::string text;
+  text.reserve(std::size_t{length} * 2);
+  for (unsigned int i = 0; i < length; ++i) {
+    text += kDigits[raw.at(i) >> 4U];
+    text += kDigits[raw.at(i) & 0xFU];
+  }
+  return text;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 digest;
+  digest.update(bytes);
+  return digest.hex();
+}
+
+Result<std::string> sha256_of(int fd, std::size_t max_bytes) {
+  constexpr std::size_t kChunkBytes = 131072;
+  Sha256 digest;
+  std::vector<char> chunk(kChunkBytes);
+  for (std::size_t total = 0;;) {
+    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return os_failure("read a file for its digest", errno);
+    if (got == 0) return digest.hex();
+    total += static_cast<std::size_t>(got);
+    if (total > max_bytes) {
+      return fail(Error{
+          .kind = Kind::too_large, .code = "FILE_TOO_LARGE", .message = "a file is larger than its limit"});
+    }
+    digest.update(std::string_view(chunk.data(), static_cast<std::size_t>(got)));
+  }
+}
+
+}  // namespace repobridge::platform

@@ -1,0 +1,15 @@
+// Unpredictable bytes from the kernel. Source: getrandom(2).
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "platform/result.h"
+
+namespace repobridge::platform {
+
+Result<std::string> random_bytes(std::size_t count);
+// `bytes` random bytes in lower-case hex, twice as many characters.
+Result<std::string> random_hex(std::size_t bytes);
+
+}  // namespace repobridge::platform
