@@ -1,0 +1,166 @@
+#include "policy/actions.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "policy/text.h"
+
+namespace repobridge::policy {
+namespace {
+
+constexpr std::size_t kMaxActions = 64;
+constexpr std::size_t kMaxArguments = 256;
+constexpr std::size_t kMaxArgumentBytes = 32768;
+constexpr std::size_t kMaxArgvBytes = 131072;
+constexpr std::size_t kDigestCharacters = 64;
+constexpr std::size_t kMaxDescriptionBytes = 1024;
+constexpr std::int64_t kDefaultOutputBytes = 1 << 20;
+constexpr std::int64_t kMaxOutputBytes = 16 << 20;
+
+bool is_action_name(std::string_view name) {
+  constexpr std::size_t kLongest = 64;
+  return !name.empty() && name.size() <= kLongest &&
+         std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
+         std::ranges::all_of(
+             name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; });
+}
+
+Result<std::vector<std::string>> read_argv(Fields& fields) {
+  RB_TRY(auto argv, fields.texts("argv"));
+  if (argv.empty() || argv.front().empty()) return fields.refuse_field("argv", "must begin with a program");
+  std::size_t total = 0;
+  for (const auto& argument : argv) {
+    if (argument.find('\0') != std::string::npos || argument.size() > kMaxArgumentBytes) {
+      return fields.refuse_field("argv", "has an element with a NUL or with more than 32768 bytes");
+    }
+    total += argument.size() + 1;
+  }
+  if (argv.size() > kMaxArguments || total > kMaxArgvBytes) {
+    return fields.refuse_field("argv", "has more than 256 elements or 131072 bytes");
+  }
+  return argv;
+}
+
+Result<ActionArgument> read_argument(Fields& fields) {
+  RB_TRY(const auto text, fields.optional_text("argument"));
+  if (!text || *text == "none") return ActionArgument::none;
+  if (*text == "path") return ActionArgument::path;
+  return fields.refuse_field("argument", "must be none or path");
+}
+
+Result<std::map<RepoPath, std::string>> read_integrity(Fields& fields, const std::string& variable,
+                                                       Digests digests) {
+  const Json* value = fields.any("integrity");
+  if (value == nullptr || !value->is_object() || value->empty()) {
+    return fields.refuse_field("integrity", "must be an object that pins at least one file");
+  }
+  if (value->size() > kMaxPins) return fields.refuse_field("integrity", "pins more than 4096 files");
+  const std::string where = fields.path_of("integrity");
+  std::map<RepoPath, std::string> pins;
+  for (const auto& [name, digest] : value->items()) {
+    auto path = RepoPath::parse(name);
+    if (!path) {
+      return refuse(codes::kConfigInvalidSetting,
+                    variable + ": a path in '" + where + "' is refused: " + path.error().message,
+                    Json{{"argument", where}, {"path", name}});
+    }
+    const bool usable = digest.is_string() && (digests == Digests::placeholders_allowed ||
+                                               is_sha256_hex(digest.get<std::string>()));
+    if (!usable) {
+      return refuse(
+          codes::kConfigInvalidSetting,
+          variable + ": a digest in '" + where +
+              "' is not 64 lower-case hex digits; `repobridge pin show` prints the digests to paste",
+          Json{{"argument", where}, {"path", name}});
+    }
+    pins.emplace(*std::move(path), digest.get<std::string>());
+  }
+  return pins;
+}
+
+Result<Action> read_action(const std::string& name, const Json& value, const std::string& variable,
+                           Digests digests) {
+  RB_TRY(auto fields, Fields::of(value, name, codes::kConfigInvalidSetting, variable + ": "));
+  Action action{.name = name};
+  RB_TRY(const auto kind, fields.optional_text("kind"));
+  if (kind && *kind != "command") return fields.refuse_field("kind", "must be command");
+  RB_TRY(action.argv, read_argv(fields));
+  RB_TRY(action.argument, read_argument(fields));
+  if (fields.any("mutates") == nullptr) return fields.refuse_field("mutates", "is missing");
+  RB_TRY(action.mutates, fields.flag("mutates", true));
+  RB_TRY(action.integrity, read_integrity(fields, variable, digests));
+  const auto most = kMaxActionTimeout.count();
+  RB_TRY(const auto seconds, fields.number_or("timeout_seconds", most, 1, most));
+  action.timeout = std::chrono::seconds(seconds);
+  RB_TRY(const auto output, fields.number_or("max_output_bytes", kDefaultOutputBytes, 1, kMaxOutputBytes));
+  action.max_output_bytes = static_cast<std::size_t>(output);
+  RB_TRY(action.description, fields.optional_text("description"));
+  if (action.description && action.description->size() > kMaxDescriptionBytes) {
+    return fields.refuse_field("description", "has more than 1024 bytes");
+  }
+  RB_CHECK(fields.nothing_else());
+  return action;
+}
+
+}  // namespace
+
+bool is_sha256_hex(std::string_view text) {
+  return text.size() == kDigestCharacters &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+std::string_view name_of(ActionArgument argument) {
+  switch (argument) {
+    case ActionArgument::none:
+      return "none";
+    case ActionArgument::path:
+      return "path";
+  }
+  std::abort();
+}
+
+Result<Actions> parse_actions(std::string_view text, const std::string& variable, Digests digests) {
+  const auto value = parse_json(text);
+  if (!value) {
+    return refuse(codes::kConfigInvalidSetting, variable + ": " + value.error().what + " (at byte " +
+                                                    std::to_string(value.error().at_byte) + ")");
+  }
+  return actions_from_json(*value, variable, digests);
+}
+
+Result<Actions> actions_from_json(const Json& value, const std::string& variable, Digests digests) {
+  RB_TRY(const auto fields, Fields::of(value, "", codes::kConfigInvalidSetting, variable + ": "));
+  if (value.size() > kMaxActions) return fields.refuse_field("", "names more than 64 actions");
+  Actions actions;
+  for (const auto& [name, definition] : value.items()) {
+    if (!is_action_name(name)) {
+      return fields.refuse_field(name,
+                                 "must be a name of at most 64 letters, digits, '.', '_' and '-', "
+                                 "beginning with a letter or digit");
+    }
+    RB_TRY(auto action, read_action(name, definition, variable, digests));
+    actions.emplace(name, std::move(action));
+  }
+  return actions;
+}
+
+Json to_json(const Actions& actions) {
+  Json all = Json::object();
+  for (const auto& [name, action] : actions) {
+    Json pins = Json::object();
+    for (const auto& [path, digest] : action.integrity) pins[path.text()] = digest;
+    Json one{{"kind", "command"},
+             {"argv", action.argv},
+             {"argument", name_of(action.argument)},
+             {"mutates", action.mutates},
+             {"integrity", std::move(pins)},
+             {"timeout_seconds", action.timeout.count()},
+             {"max_output_bytes", action.max_output_bytes}};
+    if (action.description) one["description"] = *action.description;
+    all[name] = std::move(one);
+  }
+  return all;
+}
+
+}  // namespace repobridge::policy

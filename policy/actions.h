@@ -1,0 +1,55 @@
+// Approved actions: what run_repo_action may start, and the digests of what that reads.
+//
+// Promise: an Action holds a fixed argument vector, a non-empty map of pins and limits within bounds;
+// anything else was refused. Nothing here touches a file: resolving argv[0] and comparing digests is for
+// others. Errors: CONFIG_INVALID with the variable and the JSON path. Units: seconds, bytes. Source:
+// docs/POLICY.md, "Actions".
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/result.h"
+#include "policy/json.h"
+#include "policy/repo_path.h"
+
+namespace repobridge::policy {
+
+// A call waits for its run, and clients give up after about 60 seconds.
+inline constexpr std::chrono::seconds kMaxActionTimeout{40};
+inline constexpr std::size_t kMaxPins = 4096;
+
+enum class ActionArgument : std::uint8_t { none, path };
+
+struct Action {
+  std::string name;
+  std::vector<std::string> argv;
+  ActionArgument argument = ActionArgument::none;
+  bool mutates = true;
+  std::map<RepoPath, std::string> integrity;  // SHA-256 in lower-case hex; not empty
+  std::chrono::seconds timeout = kMaxActionTimeout;
+  std::size_t max_output_bytes = 0;  // per stream
+  std::optional<std::string> description;
+};
+
+using Actions = std::map<std::string, Action, std::less<>>;
+
+// Placeholders stand where a digest is still to be pasted: only `pin show` reads a file that has them.
+enum class Digests : std::uint8_t { required, placeholders_allowed };
+
+// `variable` is what errors name: the variable or file the text came from.
+Result<Actions> parse_actions(std::string_view text, const std::string& variable, Digests digests);
+
+Result<Actions> actions_from_json(const Json& value, const std::string& variable, Digests digests);
+Json to_json(const Actions& actions);
+
+bool is_sha256_hex(std::string_view text);
+std::string_view name_of(ActionArgument argument);
+
+}  // namespace repobridge::policy

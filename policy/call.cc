@@ -1,0 +1,189 @@
+#include "policy/call.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "policy/codes.h"
+#include "policy/commit_message.h"
+
+namespace repobridge::policy {
+namespace {
+
+constexpr std::array kTools = {Tool::inspect_repo, Tool::run_repo_action, Tool::commit_repo_changes,
+                               Tool::push_repo};
+constexpr std::array kViews = {View::workdirs, View::status, View::diff, View::staged_diff, View::actions};
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+bool is_diff(View view) { return view == View::diff || view == View::staged_diff; }
+
+Result<View> read_view(Fields& fields) {
+  RB_TRY(const auto name, fields.text("view"));
+  const auto* found = std::ranges::find_if(kViews, [&](View view) { return name_of(view) == name; });
+  if (found != kViews.end()) return *found;
+  return fields.refuse_field("view", "must be workdirs, status, diff, staged_diff or actions");
+}
+
+Result<std::vector<RepoPath>> read_paths(Fields& fields) {
+  RB_TRY(const auto texts, fields.texts("paths"));
+  if (texts.empty()) {
+    return fields.refuse_field("paths", "must name at least one file; there is no way to mean all files");
+  }
+  if (texts.size() > kMaxPathsPerCall) return fields.refuse_field("paths", "names more than 1000 files");
+  std::vector<RepoPath> paths;
+  for (const auto& text : texts) {
+    RB_TRY(auto path, RepoPath::parse(text));
+    paths.push_back(std::move(path));
+  }
+  std::ranges::sort(paths);
+  const auto repeated = std::ranges::unique(paths);
+  paths.erase(repeated.begin(), repeated.end());
+  return paths;
+}
+
+Result<Call> read_inspect(Fields& fields) {
+  InspectCall call;
+  RB_TRY(call.view, read_view(fields));
+  RB_TRY(const auto workdir, fields.optional_text("workdir"));
+  if (call.view == View::workdirs && workdir) {
+    return fields.refuse_field("workdir", "does not go with view workdirs, which lists them all");
+  }
+  if (call.view != View::workdirs && (!workdir || workdir->empty())) {
+    return fields.refuse_field("workdir", "is missing; view workdirs lists the aliases");
+  }
+  call.workdir = workdir.value_or("");
+  if (is_diff(call.view)) {
+    RB_TRY(call.paths, read_paths(fields));
+  } else if (fields.any("paths") != nullptr) {
+    return fields.refuse_field("paths", "goes only with the views diff and staged_diff");
+  }
+  return call;
+}
+
+Result<Call> read_run(Fields& fields) {
+  RunActionCall call;
+  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.action, fields.text("action"));
+  RB_TRY(const auto path, fields.optional_text("path"));
+  if (path) {
+    RB_TRY(call.path, RepoPath::parse(*path));
+  }
+  return call;
+}
+
+Result<Call> read_commit(Fields& fields) {
+  CommitCall call;
+  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.paths, read_paths(fields));
+  RB_TRY(const auto message, fields.text("message"));
+  RB_TRY(call.message, checked_commit_message(message));
+  return call;
+}
+
+Result<Call> read_push(Fields& fields) {
+  PushCall call;
+  RB_TRY(call.workdir, fields.text("workdir"));
+  return call;
+}
+
+std::vector<std::string_view> known_arguments(Tool tool) {
+  switch (tool) {
+    case Tool::inspect_repo:
+      return {"workdir", "view", "paths"};
+    case Tool::run_repo_action:
+      return {"workdir", "action", "path"};
+    case Tool::commit_repo_changes:
+      return {"workdir", "paths", "message"};
+    case Tool::push_repo:
+      return {"workdir"};
+  }
+  std::abort();
+}
+
+Result<Call> read_arguments(Tool tool, Fields& fields) {
+  switch (tool) {
+    case Tool::inspect_repo:
+      return read_inspect(fields);
+    case Tool::run_repo_action:
+      return read_run(fields);
+    case Tool::commit_repo_changes:
+      return read_commit(fields);
+    case Tool::push_repo:
+      return read_push(fields);
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Result<Call> parse_call(Tool tool, const Json& arguments) {
+  RB_TRY(auto fields, Fields::of(arguments, "", codes::kInvalidArgument));
+  // Told first: who sends `force` should hear of that, not of something else that is missing.
+  RB_CHECK(fields.only(known_arguments(tool)));
+  return read_arguments(tool, fields);
+}
+
+std::optional<Tool> find_tool(std::string_view name) {
+  const auto* found = std::ranges::find_if(kTools, [&](Tool tool) { return name_of(tool) == name; });
+  return found == kTools.end() ? std::nullopt : std::optional(*found);
+}
+
+std::string_view name_of(Tool tool) {
+  switch (tool) {
+    case Tool::inspect_repo:
+      return "inspect_repo";
+    case Tool::run_repo_action:
+      return "run_repo_action";
+    case Tool::commit_repo_changes:
+      return "commit_repo_changes";
+    case Tool::push_repo:
+      return "push_repo";
+  }
+  std::abort();
+}
+
+std::string_view name_of(View view) {
+  switch (view) {
+    case View::workdirs:
+      return "workdirs";
+    case View::status:
+      return "status";
+    case View::diff:
+      return "diff";
+    case View::staged_diff:
+      return "staged_diff";
+    case View::actions:
+      return "actions";
+  }
+  std::abort();
+}
+
+Tool tool_of(const Call& call) {
+  return std::visit(Overloaded{[](const InspectCall&) { return Tool::inspect_repo; },
+                               [](const RunActionCall&) { return Tool::run_repo_action; },
+                               [](const CommitCall&) { return Tool::commit_repo_changes; },
+                               [](const PushCall&) { return Tool::push_repo; }},
+                    call);
+}
+
+const std::string& workdir_of(const Call& call) {
+  return std::visit([](const auto& one) -> const std::string& { return one.workdir; }, call);
+}
+
+const std::vector<RepoPath>& paths_of(const Call& call) {
+  static const std::vector<RepoPath> kNone;
+  return std::visit(
+      Overloaded{[](const InspectCall& one) -> const std::vector<RepoPath>& { return one.paths; },
+                 [](const CommitCall& one) -> const std::vector<RepoPath>& { return one.paths; },
+                 [](const RunActionCall&) -> const std::vector<RepoPath>& { return kNone; },
+                 [](const PushCall&) -> const std::vector<RepoPath>& { return kNone; }},
+      call);
+}
+
+bool writes(const Call& call) { return !std::holds_alternative<InspectCall>(call); }
+
+}  // namespace repobridge::policy

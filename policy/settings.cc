@@ -1,0 +1,239 @@
+#include "policy/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "policy/codes.h"
+#include "policy/text.h"
+
+namespace repobridge::policy {
+namespace {
+
+constexpr std::string_view kWorkdirPrefix = "WORKDIR_";
+constexpr std::size_t kSlotLength = std::string_view("WORKDIR_01_").size();
+constexpr std::size_t kMaxDescriptionBytes = 1024;
+
+bool is_slot(std::string_view name) {
+  return name.size() > kSlotLength && name.starts_with(kWorkdirPrefix) && name[kSlotLength - 1] == '_' &&
+         name[8] >= '0' && name[8] <= '9' && name[9] >= '0' && name[9] <= '9' && name.substr(8, 2) != "00";
+}
+
+// Reads variables, remembering which were asked for, so that the rest can be refused.
+class Variables {
+ public:
+  explicit Variables(const EnvFile& file) : file_(&file) {}
+
+  // nullopt when absent or empty: an empty value means the default.
+  std::optional<std::string> text(const std::string& name) {
+    asked_.insert(name);
+    const auto found = file_->find(name);
+    if (found == file_->end() || found->second.text.empty()) return std::nullopt;
+    return found->second.text;
+  }
+
+  Result<bool> flag(const std::string& name, bool fallback) {
+    const auto value = text(name);
+    if (!value) return fallback;
+    const auto lowered = lower_ascii(*value);
+    if (lowered == "true" || lowered == "1" || lowered == "yes" || lowered == "on") return true;
+    if (lowered == "false" || lowered == "0" || lowered == "no" || lowered == "off") return false;
+    return refuse_variable(name, "must be true or false");
+  }
+
+  Result<std::size_t> number(const std::string& name, std::size_t fallback, std::size_t least,
+                             std::size_t most) {
+    const auto value = text(name);
+    if (!value) return fallback;
+    std::size_t parsed = 0;
+    const auto end = value->data() + value->size();
+    const auto result = std::from_chars(value->data(), end, parsed);
+    if (result.ec != std::errc{} || result.ptr != end || parsed < least || parsed > most) {
+      return refuse_variable(
+          name, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return parsed;
+  }
+
+  // Separated by commas; empty elements are refused.
+  Result<std::vector<std::string>> list(const std::string& name) {
+    std::vector<std::string> values;
+    const auto value = text(name);
+    if (!value) return values;
+    for (const auto& element : split(*value, ',')) {
+      const auto trimmed_element = trimmed(element);
+      if (trimmed_element.empty()) return refuse_variable(name, "has an empty element between commas");
+      values.emplace_back(trimmed_element);
+    }
+    return values;
+  }
+
+  [[nodiscard]] Result<void> nothing_else() const {
+    for (const auto& [name, value] : *file_) {
+      const bool unused_slot = value.text.empty() && is_slot(name);
+      if (!asked_.contains(name) && !unused_slot) {
+        return refuse_variable(name, "is not known; `repobridge init` writes an example of every setting");
+      }
+    }
+    return {};
+  }
+
+ private:
+  const EnvFile* file_;
+  std::set<std::string> asked_;
+};
+
+// Slots in which something is set. One whose values are all empty is unused, as in an example not filled in.
+std::set<std::string> slots_in(const EnvFile& file) {
+  std::set<std::string> slots;
+  for (const auto& [name, value] : file) {
+    if (is_slot(name) && !value.text.empty()) slots.insert(name.substr(0, kSlotLength));
+  }
+  return slots;
+}
+
+Result<PushPolicy> read_push(Variables& variables, const std::string& slot) {
+  PushPolicy push;
+  if (const auto url = variables.text(slot + "PUSH_URL")) {
+    auto parsed = PushUrl::parse(*url);
+    if (!parsed) return refuse_variable(slot + "PUSH_URL", "is refused: " + parsed.error().message);
+    push.url = *std::move(parsed);
+  }
+  RB_TRY(push.branches, variables.list(slot + "PUSH_BRANCHES"));
+  return push;
+}
+
+bool fits_identity(std::string_view text) {
+  return std::ranges::none_of(
+      text, [](char c) { return c == '<' || c == '>' || static_cast<unsigned char>(c) < 0x20; });
+}
+
+Result<std::optional<GitIdentity>> read_identity(Variables& variables, const std::string& slot) {
+  const auto name = variables.text(slot + "GIT_USER_NAME");
+  const auto email = variables.text(slot + "GIT_USER_EMAIL");
+  if (!name && !email) return std::nullopt;
+  if (!name || !email) {
+    return refuse_variable(slot + (name ? "GIT_USER_EMAIL" : "GIT_USER_NAME"),
+                           "is missing; name and e-mail are set together or not at all");
+  }
+  if (!fits_identity(*name)) return refuse_variable(slot + "GIT_USER_NAME", "must not hold < or >");
+  if (!fits_identity(*email)) return refuse_variable(slot + "GIT_USER_EMAIL", "must not hold < or >");
+  return GitIdentity{.name = *name, .email = *email};
+}
+
+Result<void> read_actions(Variables& variables, WorkdirSettings& workdir) {
+  workdir.actions_json = variables.text(workdir.slot + "REPO_ACTIONS_JSON");
+  workdir.actions_file = variables.text(workdir.slot + "REPO_ACTIONS_FILE");
+  if (workdir.actions_json && workdir.actions_file) {
+    return refuse_variable(workdir.slot + "REPO_ACTIONS_FILE",
+                           "and _REPO_ACTIONS_JSON are both set; keep one of them");
+  }
+  if ((workdir.actions_json || workdir.actions_file) && workdir.read_only) {
+    return refuse_variable(workdir.slot + "READ_ONLY", "must be false for a workdir that has actions");
+  }
+  return {};
+}
+
+Result<WorkdirSettings> read_workdir(Variables& variables, const std::string& slot) {
+  WorkdirSettings workdir{.slot = slot};
+  workdir.alias = variables.text(slot + "ALIAS").value_or("");
+  if (workdir.alias.empty()) return refuse_variable(slot + "ALIAS", "is missing");
+  if (!is_alias(workdir.alias)) {
+    return refuse_variable(slot + "ALIAS",
+                           "must be a letter followed by at most 31 letters, digits, '_' and '-'");
+  }
+  workdir.path = variables.text(slot + "PATH").value_or("");
+  if (!workdir.path.starts_with('/')) return refuse_variable(slot + "PATH", "must be an absolute path");
+  workdir.description = variables.text(slot + "DESCRIPTION").value_or("");
+  if (workdir.description.size() > kMaxDescriptionBytes) {
+    return refuse_variable(slot + "DESCRIPTION", "has more than 1024 bytes");
+  }
+  RB_TRY(workdir.read_only, variables.flag(slot + "READ_ONLY", true));
+  RB_TRY(workdir.repo_ops_enabled, variables.flag(slot + "REPO_OPS_ENABLED", false));
+  RB_TRY(workdir.rules.allow_hidden, variables.flag(slot + "ALLOW_HIDDEN", false));
+  RB_TRY(workdir.rules.disable_default_deny, variables.flag(slot + "DISABLE_DEFAULT_DENY", false));
+  RB_TRY(workdir.rules.extra_deny_globs, variables.list(slot + "EXTRA_DENY_GLOBS"));
+  if (const auto rules = PathRules::make(workdir.rules); !rules) {
+    return refuse_variable(slot + "EXTRA_DENY_GLOBS", rules.error().message);
+  }
+  RB_CHECK(read_actions(variables, workdir));
+  RB_TRY(workdir.push, read_push(variables, slot));
+  RB_TRY(workdir.identity, read_identity(variables, slot));
+  return workdir;
+}
+
+Result<std::vector<PushAllowance>> read_push_allowed(Variables& variables) {
+  std::vector<PushAllowance> allowed;
+  RB_TRY(const auto prefixes, variables.list("REPOBRIDGE_PUSH_ALLOWED"));
+  for (const auto& prefix : prefixes) {
+    auto allowance = PushAllowance::parse(prefix);
+    if (!allowance) return refuse_variable("REPOBRIDGE_PUSH_ALLOWED", allowance.error().message);
+    allowed.push_back(*std::move(allowance));
+  }
+  return allowed;
+}
+
+Result<Limits> read_limits(Variables& variables) {
+  Limits limits;
+  if (const auto detection = variables.text("SECRET_DETECTION_MODE")) {
+    auto parsed = parse_secret_detection(*detection);
+    if (!parsed) return refuse_variable("SECRET_DETECTION_MODE", "must be mask, block or off");
+    limits.secret_detection = *parsed;
+  }
+  RB_TRY(limits.max_response_items,
+         variables.number("MAX_TOOL_RESPONSE_ITEMS", limits.max_response_items, 1, Limits::kMostItems));
+  RB_TRY(limits.max_response_chars, variables.number("MAX_TOOL_RESPONSE_CHARS", limits.max_response_chars,
+                                                     Limits::kLeastChars, Limits::kMostChars));
+  return limits;
+}
+
+Result<void> check_directories(const Settings& settings) {
+  const std::array<std::pair<const char*, const std::optional<std::string>*>, 4> paths{
+      {{"REPOBRIDGE_SOCKET_PATH", &settings.socket_path},
+       {"REPOBRIDGE_KEY_FILE", &settings.key_file},
+       {"REPOBRIDGE_STATE_DIR", &settings.state_dir},
+       {"REPOBRIDGE_LOCK_DIR", &settings.lock_dir}}};
+  for (const auto& [name, path] : paths) {
+    if (*path && !(*path)->starts_with('/')) return refuse_variable(name, "must be an absolute path");
+  }
+  return {};
+}
+
+Result<void> check_aliases(const std::vector<WorkdirSettings>& workdirs) {
+  std::set<std::string> aliases;
+  for (const auto& workdir : workdirs) {
+    if (!aliases.insert(workdir.alias).second) {
+      return refuse_variable(workdir.slot + "ALIAS", "is the alias of another workdir too");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Failure refuse_variable(const std::string& variable, std::string_view problem) {
+  return refuse(codes::kConfigInvalidSetting, variable + " " + std::string(problem),
+                Json{{"variable", variable}});
+}
+
+Result<Settings> read_settings(const EnvFile& file) {
+  Variables variables(file);
+  Settings settings;
+  settings.socket_path = variables.text("REPOBRIDGE_SOCKET_PATH");
+  settings.key_file = variables.text("REPOBRIDGE_KEY_FILE");
+  settings.state_dir = variables.text("REPOBRIDGE_STATE_DIR");
+  settings.lock_dir = variables.text("REPOBRIDGE_LOCK_DIR");
+  RB_CHECK(check_directories(settings));
+  RB_TRY(settings.push_allowed, read_push_allowed(variables));
+  RB_TRY(settings.limits, read_limits(variables));
+  for (const auto& slot : slots_in(file)) {
+    RB_TRY(auto workdir, read_workdir(variables, slot));
+    settings.workdirs.push_back(std::move(workdir));
+  }
+  RB_CHECK(variables.nothing_else());
+  RB_CHECK(check_aliases(settings.workdirs));
+  return settings;
+}
+
+}  // namespace repobridge::policy
