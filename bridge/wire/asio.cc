@@ -1,0 +1,3 @@
+// Boost.Asio's own code, compiled once for every program of ours (BOOST_ASIO_SEPARATE_COMPILATION).
+#include <boost/asio/impl/src.hpp>
+#include <boost/asio/ssl/impl/src.hpp>

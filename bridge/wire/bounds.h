@@ -1,0 +1,21 @@
+// Making an answer fit: a caller's context is small, and what does not fit in it helps nobody.
+//
+// Promise: after bound() the serialised envelope has at most max_response_chars bytes and no list in its data
+// more than max_response_items elements. Long texts give way first and evenly, each cut at the end of a line
+// where it has one and never inside a character; then lists lose elements from their end. Whatever was cut
+// says so: a text `x` in `x_truncated` or, for a patch, in its file's `truncated`; a list in the data's
+// `truncated`. An error's lists are cut too, without a mark, since its message says what to do without them.
+// Units: bytes of UTF-8 JSON.
+#pragma once
+
+#include "policy/json.h"
+#include "policy/policy.h"
+
+namespace repobridge::wire {
+
+void bound(policy::Json& body, const policy::Limits& limits);
+
+// The longest beginning of `text` that takes at most `max_bytes` in JSON, ending with a line if there is one.
+std::string_view cut_text(std::string_view text, std::size_t max_bytes);
+
+}  // namespace repobridge::wire
