@@ -36,6 +36,7 @@ struct FileFacts {
   FileIdentity identity;
   mode_t mode = 0;
   uid_t owner = 0;
+  gid_t group = 0;
   std::uint64_t links = 0;
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;
@@ -69,6 +70,11 @@ Result<std::string> read_regular(int fd, std::size_t max_bytes);
 Result<std::optional<std::string>> read_beneath_if_present(int root, const std::string& relative,
                                                            std::size_t max_bytes);
 Result<std::string> read_link_beneath(int directory, const std::string& name);
+
+// The whole of a file that decides what we may do: a regular file and no link, of this user or root, that
+// nobody else may write and whose directories check_ancestors() accepts. Links above it are resolved first.
+// Code FILE_UNTRUSTED when it is another kind of file, FILE_TOO_LARGE past `max_bytes`.
+Result<std::string> read_trusted_file(const std::string& path, std::size_t max_bytes);
 
 Result<std::vector<std::string>> list_directory(int directory);
 
