@@ -16,6 +16,7 @@
 #include "bridge/log.h"
 #include "bridge/notify.h"
 #include "bridge/parts.h"
+#include "bridge/recovery.h"
 #include "bridge/server.h"
 #include "bridge/wire/config.h"
 #include "bridge/wire/key.h"
@@ -68,6 +69,15 @@ Result<void> prepare_directories(const policy::BridgePolicy& policy) {
   return {};
 }
 
+// Ready only when nothing of an earlier life stands in anybody's way.
+asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts, bridge::Server& server,
+                            int ready_fd) {
+  co_await bridge::recover_workdirs(executor, parts);
+  bridge::tell_ready(ready_fd);
+  bridge::log_event("ready");
+  co_await server.run();
+}
+
 Result<void> serve(const Options& options) {
   RB_TRY(auto policy, wire::load_bridge_policy(options.config));
   RB_TRY(auto programs, find_programs());
@@ -89,9 +99,8 @@ Result<void> serve(const Options& options) {
   signals.async_wait([&server](const boost::system::error_code& ec, int) {
     if (!ec) server.stop();
   });
-  asio::co_spawn(loop, server.run(), [&signals](const std::exception_ptr&) { signals.cancel(); });
-  bridge::tell_ready(options.ready_fd);
-  bridge::log_event("ready");
+  asio::co_spawn(loop, start(loop.get_executor(), parts, server, options.ready_fd),
+                 [&signals](const std::exception_ptr&) { signals.cancel(); });
   loop.run();
   bridge::log_event("ended");
   return {};

@@ -7,6 +7,7 @@
 #include "bridge/git/operations.h"
 #include "bridge/git/push.h"
 #include "bridge/log.h"
+#include "bridge/recovery.h"
 #include "bridge/runs/lease.h"
 #include "bridge/wire/bounds.h"
 #include "bridge/wire/envelope.h"
@@ -103,21 +104,27 @@ asio::awaitable<Result<Json>> inspect(CallContext context, Parts& parts, const J
   co_return policy::refuse(codes::kInternalError, "a view has no code");
 }
 
-Result<runs::Lease> take_lease(const Parts& parts, const policy::Approved& approved) {
+asio::awaitable<Result<runs::Lease>> take_lease(CallContext context, const Parts& parts,
+                                                const policy::Approved& approved) {
   const auto root = platform::open_directory(approved.workdir().path);
   if (!root) {
-    return policy::refuse(
+    co_return policy::refuse(
         codes::kWorkdirUnavailable,
         "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
   }
-  RB_TRY(const auto facts, platform::facts_of(root->get()));
-  RB_TRY(auto run_id, platform::random_hex(kRunIdBytes));
+  RB_CO_TRY(const auto facts, platform::facts_of(root->get()));
+  const auto poisoned = std::ranges::find_if(
+      parts.poisoned, [&](const runs::Lease& lease) { return lease.root() == facts.identity; });
+  if (poisoned != parts.poisoned.end()) co_return runs::recovery_required(poisoned->holder());
+  RB_CO_TRY(auto run_id, platform::random_hex(kRunIdBytes));
   runs::Holder holder{.tool = std::string(name_of(policy::tool_of(approved.call()))),
                       .action = detail_of(approved.call()),
                       .since = utc_now(),
                       .run_id = std::move(run_id)};
-  return runs::Lease::acquire(runs::LeasePlace::of(parts.policy.lock_dir, facts.identity), std::move(holder),
-                              parts.generation);
+  RB_CO_TRY(auto locked,
+            runs::LockedWorkdir::lock(runs::LeasePlace::of(parts.policy.lock_dir, facts.identity)));
+  RB_CO_CHECK(co_await settle_leftover(context, parts, locked, facts.identity));
+  co_return std::move(locked).begin(std::move(holder), parts.generation);
 }
 
 asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const runs::Lease& lease,
@@ -136,7 +143,7 @@ asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const ru
 
 asio::awaitable<Result<Json>> write_under_lease(CallContext context, Parts& parts,
                                                 const policy::Approved& approved) {
-  RB_CO_TRY(auto lease, take_lease(parts, approved));
+  RB_CO_TRY(auto lease, co_await take_lease(context, parts, approved));
   auto written = co_await write(context, parts, lease, approved);
   if (!written.proven) {
     parts.poisoned.push_back(std::move(lease));

@@ -28,20 +28,30 @@ class CommitGuard {
   CommitGuard& operator=(const CommitGuard&) = delete;
   ~CommitGuard();
 
+  // The guard of a commit that was interrupted, from its journal, to be finished or undone; nullopt when
+  // there is no journal, or nothing is left of what it names.
+  static Result<std::optional<CommitGuard>> adopt(std::string journal_path);
+  // Of an adopted guard: {"reference", "old", "new"} when the new index may be in place, else null.
+  [[nodiscard]] const policy::Json& interrupted_move() const { return move_; }
+
+  [[nodiscard]] const std::string& root() const { return root_; }
   // Where the worker writes the new index.
   [[nodiscard]] std::string index_path() const;
 
   // `move`: {"reference", "old", "new"}, for the journal.
   Result<void> publish(const policy::Json& move);
+  // Brings the old index back, unless somebody has replaced the new one meanwhile.
   Result<void> roll_back();
   void release();
 
  private:
   CommitGuard(std::string root, std::string journal_path, std::string scratch)
       : root_(std::move(root)), journal_path_(std::move(journal_path)), scratch_name_(std::move(scratch)) {}
-  Result<void> open_directories();
+  Result<void> make_scratch();
   Result<void> take(const char* lock_name, bool& taken);
-  Result<void> write_journal(const char* stage, const policy::Json& move) const;
+  Result<void> write_journal() const;
+  // False: the scratch directory is gone, and with it every lock of ours.
+  Result<bool> read_journal(const policy::Json& journal);
   void drop(const char* lock_name);
 
   std::string root_;
@@ -50,6 +60,8 @@ class CommitGuard {
   platform::UniqueFd git_directory_;
   platform::UniqueFd scratch_;
   platform::FileIdentity lock_file_;
+  platform::FileIdentity new_index_;
+  policy::Json move_;  // null until the new index is about to be put in place
   bool had_index_ = false;
   bool head_locked_ = false;
   bool index_locked_ = false;

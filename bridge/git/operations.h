@@ -21,4 +21,12 @@ asio::awaitable<Result<policy::Json>> commit(bridge::CallContext context, const 
                                              const runs::Lease& lease, const policy::Workdir& workdir,
                                              policy::CommitCall call);
 
+// Finishes or undoes a commit that a crash interrupted, if there is a journal of one. With the workdir's lock
+// held: `lease` is its descriptor.
+asio::awaitable<Result<void>> recover_commit(bridge::CallContext context, const bridge::Parts& parts,
+                                             std::string journal_path, int lease);
+
+// Where the journal of a workdir's commit stands; the root is told apart by its device and inode.
+std::string commit_journal(const std::string& state_dir, const platform::FileIdentity& root);
+
 }  // namespace repobridge::git

@@ -55,7 +55,7 @@ class Push {
       : context_(context), parts_(&parts), lease_(&lease), workdir_(&workdir), proven_(&proven) {}
 
   asio::awaitable<Result<Json>> perform() {
-    auto worker = Worker::start(context_.executor, parts_->programs);
+    auto worker = Worker::start(context_.executor, parts_->programs, lease_->descriptor());
     if (!worker) co_return fail(worker.error());
     worker_.emplace(*std::move(worker));
     Json question{{"op", "plan_push"}};

@@ -47,7 +47,8 @@ Worker::Worker(std::unique_ptr<Process> process) : process_(std::move(process)) 
 Worker::Worker(Worker&&) noexcept = default;
 Worker::~Worker() = default;
 
-Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge::Programs& programs) {
+Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge::Programs& programs,
+                             int lease) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return os_failure("make a socket pair", errno);
@@ -59,6 +60,7 @@ Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge
   request.argv = {"repobridge-git"};
   request.environment = bridge::git_worker_environment();
   request.passed = {theirs.get()};
+  if (lease >= 0) request.passed.push_back(lease);
   auto child = platform::ChildProcess::spawn(request);
   if (!child) return policy::refuse(codes::kGitFailed, "the git worker could not be started");
   Socket socket(executor, asio::local::stream_protocol(), ours.release());

@@ -18,7 +18,9 @@ namespace repobridge::git {
 
 class Worker {
  public:
-  static Result<Worker> start(const asio::any_io_executor& executor, const bridge::Programs& programs);
+  // `lease`: the lock that the worker keeps while it lives, -1 for one that only looks.
+  static Result<Worker> start(const asio::any_io_executor& executor, const bridge::Programs& programs,
+                              int lease);
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) = delete;
   Worker(const Worker&) = delete;

@@ -25,7 +25,7 @@ Failure busy(Json holder) {
       Json{{"holder", std::move(holder)}});
 }
 
-Failure recovery_required(Json holder) {
+Failure recovery_required_for(Json holder) {
   return policy::refuse(
       codes::kWorkdirRecoveryRequired,
       "an earlier writer (details.holder) did not end cleanly, and nothing proves that it is gone; "
@@ -67,17 +67,6 @@ Json holder_of(const LeasePlace& place) {
   return Json{{"tool", "external"}, {"action", nullptr}, {"since", nullptr}, {"run_id", nullptr}};
 }
 
-// With the lock taken, a record is what a writer left that ended without release().
-Result<void> clear_leftover(const LeasePlace& place, const std::string& boot) {
-  const auto guard = read_guard(place);
-  if (!guard) return recovery_required(nullptr);
-  if (!*guard) return {};
-  // No process outlives the machine's restart.
-  if ((*guard)->boot == boot) return recovery_required(to_json((*guard)->holder));
-  if (::unlink(place.guard_path.c_str()) != 0) return os_failure("clear a guard record", errno);
-  return {};
-}
-
 }  // namespace
 
 Json to_json(const Holder& holder) {
@@ -87,12 +76,16 @@ Json to_json(const Holder& holder) {
               {"run_id", holder.run_id}};
 }
 
-LeasePlace LeasePlace::of(const std::string& lock_dir, const platform::FileIdentity& root) {
+std::string name_of(const platform::FileIdentity& root) {
   std::array<char, 64> name{};
   (void)std::snprintf(name.data(), name.size(), "%llx-%llx", static_cast<unsigned long long>(root.device),
                       static_cast<unsigned long long>(root.inode));
-  const std::string stem = lock_dir + "/" + name.data();
-  return LeasePlace{.lock_path = stem + ".lock", .guard_path = stem + ".guard"};
+  return name.data();
+}
+
+LeasePlace LeasePlace::of(const std::string& lock_dir, const platform::FileIdentity& root) {
+  const std::string stem = lock_dir + "/" + name_of(root);
+  return LeasePlace{.root = root, .lock_path = stem + ".lock", .guard_path = stem + ".guard"};
 }
 
 Result<std::optional<Guard>> read_guard(const LeasePlace& place) {
@@ -105,14 +98,30 @@ Result<std::optional<Guard>> read_guard(const LeasePlace& place) {
   return std::optional<Guard>(std::move(guard));
 }
 
-Result<Lease> Lease::acquire(LeasePlace place, Holder holder, const std::string& generation) {
+Failure recovery_required(const Holder& holder) { return recovery_required_for(to_json(holder)); }
+
+Result<LockedWorkdir> LockedWorkdir::lock(LeasePlace place) {
   auto lock = platform::FileLock::try_lock(place.lock_path);
   if (!lock && lock.error().kind == Kind::busy) return busy(holder_of(place));
   if (!lock) return fail(std::move(lock).error());
+  LockedWorkdir locked(*std::move(lock), std::move(place));
+  auto leftover = read_guard(locked.place_);
+  if (!leftover) return recovery_required_for(nullptr);
+  locked.leftover_ = *std::move(leftover);
+  return locked;
+}
+
+Result<void> LockedWorkdir::settle() {
+  if (::unlink(place_.guard_path.c_str()) != 0) return os_failure("clear a guard record", errno);
+  leftover_.reset();
+  return {};
+}
+
+Result<Lease> LockedWorkdir::begin(Holder holder, const std::string& generation) && {
+  if (leftover_) return recovery_required(leftover_->holder);
   RB_TRY(const auto boot, platform::boot_id());
-  RB_CHECK(clear_leftover(place, boot));
-  RB_CHECK(platform::create_file(place.guard_path, guard_text(holder, generation, boot), S_IRUSR | S_IWUSR));
-  return Lease(*std::move(lock), std::move(place), std::move(holder));
+  RB_CHECK(platform::create_file(place_.guard_path, guard_text(holder, generation, boot), S_IRUSR | S_IWUSR));
+  return Lease(std::move(lock_), std::move(place_), std::move(holder));
 }
 
 Result<void> Lease::release() && {

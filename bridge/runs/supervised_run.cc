@@ -198,7 +198,7 @@ std::string_view name_of(EndReason reason) {
   std::abort();
 }
 
-asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, const Lease& /*lease*/,
+asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, const Lease& lease,
                                                    RunRequest request) {
   const auto began = std::chrono::steady_clock::now();
   RB_CO_TRY(auto out, make_pipe());
@@ -211,7 +211,7 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   spawn.environment = request.environment;
   spawn.standard_output = out.write.get();
   spawn.standard_error = err.write.get();
-  spawn.passed = {control.write.get()};
+  spawn.passed = {control.write.get(), lease.descriptor()};
   spawn.working_directory = request.directory;
   auto supervisor = platform::ChildProcess::spawn(spawn);
   if (!supervisor) co_return start_failed(supervisor.error().os_code);
