@@ -103,8 +103,9 @@ void Session::ended(const RpcId& id, const Result<wire::Outcome>& outcome) {
   if (found == in_flight_.end()) return;
   const InFlight call = std::move(found->second);
   in_flight_.erase(found);
+  if (call.cancelled) return;
   if (!outcome) parts_.report(outcome.error());
-  if (!call.cancelled) send(result_message(id, parts_.server.call_result(call.era, outcome)));
+  send(result_message(id, parts_.server.call_result(call.era, outcome)));
 }
 
 void Session::send(const Json& message) { parts_.send(policy::dump_json(message)); }

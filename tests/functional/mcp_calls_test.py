@@ -4,7 +4,8 @@ import getpass
 import json
 import unittest
 
-from harness import FrontTestCase, envelope, error_of, modern_meta
+from front_case import FrontTestCase, envelope
+from harness import error_of, modern_meta
 
 
 class Refusals(FrontTestCase):

@@ -4,7 +4,8 @@ import json
 import subprocess
 import unittest
 
-from harness import BIN, FrontTestCase
+from front_case import FrontTestCase
+from harness import BIN
 
 
 class CommandLine(FrontTestCase):

@@ -2,7 +2,8 @@
 
 import unittest
 
-from harness import LEGACY_REVISIONS, MODERN_REVISION, FrontTestCase, modern_meta
+from front_case import FrontTestCase
+from harness import LEGACY_REVISIONS, MODERN_REVISION, modern_meta
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 TOOLS = ["inspect_repo", "run_repo_action", "commit_repo_changes", "push_repo"]

@@ -7,7 +7,8 @@ import subprocess
 import time
 import unittest
 
-from harness import BIN, FrontTestCase
+from front_case import FrontTestCase
+from harness import BIN
 
 MIB = 1 << 20
 

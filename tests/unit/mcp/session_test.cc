@@ -130,6 +130,15 @@ TEST_F(FrontSession, PassesACancelOnAndAnswersNoMore) {
   EXPECT_TRUE(sent.empty());
 }
 
+TEST_F(FrontSession, ReportsNothingAboutACallThatNobodyWaitsFor) {
+  call(1);
+  cancel(1);
+  started[0].handlers.ended(policy::refuse(policy::codes::kCallCancelled, "cancelled"));
+
+  EXPECT_TRUE(reported.empty());
+  EXPECT_TRUE(sent.empty());
+}
+
 TEST_F(FrontSession, DoesNotTakeAnIdOfAnotherTypeForTheSame) {
   call(1);
   cancel("1");
