@@ -3,7 +3,6 @@
 #include <array>
 
 #include "bridge/git/layout.h"
-#include "bridge/git/stage.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -158,7 +157,7 @@ Result<BuiltCommit> CommitBuilder::build(const std::string& index_path) {
   RB_TRY(const auto copy, repository_->copy_index_to(index_path));
   git_index* index = copy.index.get();
   RB_CHECK(check_nothing_staged(*repository_, index, head_tree_.get()));
-  RB_CHECK(stage(*repository_, index, head_tree_.get(), order_.paths));
+  RB_CHECK(stage(*repository_, index, head_tree_.get(), order_.paths, order_.expect, order_.rules));
 
   BuiltCommit built;
   git_oid tree_oid{};

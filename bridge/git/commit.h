@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "bridge/git/repository.h"
+#include "bridge/git/stage.h"
 #include "policy/json.h"
+#include "policy/path_rules.h"
 #include "policy/policy.h"
 #include "policy/repo_path.h"
 
@@ -24,6 +26,8 @@ namespace repobridge::git {
 struct CommitOrder {
   std::vector<policy::RepoPath> paths;
   std::string message;
+  Expected expect;
+  policy::PathRules rules;
   std::optional<policy::GitIdentity> identity;
 };
 

@@ -27,6 +27,12 @@ Json texts_of(const std::vector<policy::RepoPath>& paths) {
   return texts;
 }
 
+Json expect_of(const policy::CommitCall& call) {
+  Json expect = Json::object();
+  for (const auto& [path, oid] : call.expect) expect[path.text()] = oid;
+  return expect;
+}
+
 Json identity_of(const Workdir& workdir) {
   if (!workdir.identity) return nullptr;
   return Json{{"name", workdir.identity->name}, {"email", workdir.identity->email}};
@@ -81,6 +87,7 @@ asio::awaitable<Result<Json>> view_diff(CallContext context, const Parts& parts,
   Json question{{"op", "diff"},
                 {"root", workdir.path},
                 {"paths", texts_of(call.paths)},
+                {"rules", workdir.rules.to_json()},
                 {"staged", call.view == policy::View::staged_diff},
                 {"max_patch_bytes", parts.policy.limits.max_response_chars + kPatchSlack}};
   co_return co_await ask_once(context, parts, std::move(question), kNoLease);
@@ -93,6 +100,8 @@ asio::awaitable<Result<Json>> commit(CallContext context, const Parts& parts, co
                 {"root", workdir.path},
                 {"paths", texts_of(call.paths)},
                 {"message", call.message},
+                {"expect", expect_of(call)},
+                {"rules", workdir.rules.to_json()},
                 {"identity", identity_of(workdir)}};
   RB_CO_TRY(const auto ready, co_await worker.exchange(context, std::move(question)));
   if (!is_step(ready, "lock")) co_return decode_answer(ready);

@@ -38,7 +38,8 @@ std::string file_line(std::string_view marker, const std::optional<Side>& side, 
   return line + " " + name + (space ? "\t\n" : "\n");
 }
 
-std::string header(const std::optional<Side>& before, const std::optional<Side>& after) {
+std::string header(const Sides& sides) {
+  const auto& [before, after, similarity] = sides;
   const std::string& old_path = before ? before->path : after->path;
   const std::string& new_path = after ? after->path : before->path;
   std::string text =
@@ -126,9 +127,9 @@ Result<OwnedPatch> compare(const std::string& before, const std::string& after) 
 
 }  // namespace
 
-Result<Patch> make_patch(const std::optional<Side>& before, const std::optional<Side>& after,
-                         std::optional<bool> text, std::size_t max_bytes) {
-  Patch patch{.text = header(before, after)};
+Result<Patch> make_patch(const Sides& sides, std::optional<bool> text, std::size_t max_bytes) {
+  const auto& [before, after, similarity] = sides;
+  Patch patch{.text = header(sides)};
   static const std::string kNothing;
   const std::string& old_bytes = before ? before->bytes : kNothing;
   const std::string& new_bytes = after ? after->bytes : kNothing;

@@ -31,8 +31,14 @@ struct Patch {
   bool truncated = false;
 };
 
-// `text`: what attributes say about the content; nullopt leaves it to the bytes. At least one side is there.
-Result<Patch> make_patch(const std::optional<Side>& before, const std::optional<Side>& after,
-                         std::optional<bool> text, std::size_t max_bytes);
+// At least one side is there.
+struct Sides {
+  std::optional<Side> before;
+  std::optional<Side> after;
+  unsigned similarity = 0;  // in percent, of a rename
+};
+
+// `text`: what attributes say about the content; nullopt leaves it to the bytes.
+Result<Patch> make_patch(const Sides& sides, std::optional<bool> text, std::size_t max_bytes);
 
 }  // namespace repobridge::git

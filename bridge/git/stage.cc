@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bridge/git/hidden_origins.h"
 #include "bridge/git/worktree_file.h"
 #include "policy/codes.h"
 #include "policy/json.h"
@@ -89,40 +90,90 @@ git_index_entry entry_for(const RepoPath& path, const WorktreeFile& file, const 
   return entry;
 }
 
-Result<void> stage_one(const Repository& repository, git_index* index, git_tree* head_tree,
-                       Attributes& attributes, const RepoPath& path, const std::vector<RepoPath>& paths) {
-  const git_index_entry* tracked = find(index, path.bytes());
-  if (tracked != nullptr && (tracked->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) {
-    return refuse_path(codes::kPathSparse,
-                       "the file is marked skip-worktree (sparse checkout); unmark it with git to commit it",
-                       path);
+class Stager {
+ public:
+  Stager(const Repository& repository, git_index* index, git_tree* head_tree,
+         const std::vector<RepoPath>& paths, const Expected& expect, const policy::PathRules& rules)
+      : repository_(&repository),
+        index_(index),
+        head_tree_(head_tree),
+        paths_(&paths),
+        expect_(&expect),
+        rules_(&rules),
+        attributes_(repository, index) {}
+
+  Result<void> stage(const RepoPath& path) {
+    const git_index_entry* tracked = find(index_, path.bytes());
+    if (tracked != nullptr && (tracked->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) {
+      return refuse_path(
+          codes::kPathSparse,
+          "the file is marked skip-worktree (sparse checkout); unmark it with git to commit it", path);
+    }
+    RB_TRY(const auto file, read_worktree_file(*repository_, index_, attributes_, path));
+    return file ? add(path, *file) : remove_named(path);
   }
-  RB_TRY(const auto file, read_worktree_file(repository, index, attributes, path));
-  if (!file) {
-    if (tracked != nullptr) return remove(index, path.bytes());
+
+ private:
+  Result<void> remove_named(const RepoPath& path) {
+    RB_CHECK(check_expected(path, git_oid{}));
+    if (find(index_, path.bytes()) != nullptr) return remove(index_, path.bytes());
     // Displaced from the index by a path named before it; it is in the commit as a removal.
     OwnedTreeEntry in_head;
     const bool committed =
-        head_tree != nullptr && git_tree_entry_bypath(into(in_head), head_tree, path.bytes().c_str()) == 0;
+        head_tree_ != nullptr && git_tree_entry_bypath(into(in_head), head_tree_, path.bytes().c_str()) == 0;
     if (committed) return {};
     return refuse_path(codes::kPathNotFound, "there is no such file, tracked or in the work tree", path);
   }
-  if (file->facts.is_regular() && file->facts.links > 1) {
-    return refuse_path(
-        codes::kHardLink,
-        "the file has more than one name (a hard link), so the rules for paths cannot tell whose "
-        "content it is; copy it over itself, then commit",
-        path);
+
+  Result<void> add(const RepoPath& path, const WorktreeFile& file) {
+    if (file.facts.is_regular() && file.facts.links > 1) {
+      return refuse_path(
+          codes::kHardLink,
+          "the file has more than one name (a hard link), so the rules for paths cannot tell whose "
+          "content it is; copy it over itself, then commit",
+          path);
+    }
+    RB_CHECK(check_not_ignored(*repository_, index_, path));
+    if (find(index_, path.bytes()) == nullptr) RB_CHECK(check_origin(path, file));
+    RB_CHECK(displace(index_, path, *paths_));
+    git_oid oid{};
+    RB_CHECK(git_check(git_odb_hash(&oid, file.stored.data(), file.stored.size(), GIT_OBJECT_BLOB),
+                       "hash a file"));
+    RB_CHECK(check_expected(path, oid));
+    RB_CHECK(git_check(
+        git_blob_create_from_buffer(&oid, repository_->get(), file.stored.data(), file.stored.size()),
+        "store a file"));
+    const git_index_entry entry = entry_for(path, file, oid);
+    return git_check(git_index_add(index_, &entry), "stage a file");
   }
-  RB_CHECK(check_not_ignored(repository, index, path));
-  RB_CHECK(displace(index, path, paths));
-  git_oid oid{};
-  RB_CHECK(
-      git_check(git_blob_create_from_buffer(&oid, repository.get(), file->stored.data(), file->stored.size()),
-                "store a file"));
-  const git_index_entry entry = entry_for(path, *file, oid);
-  return git_check(git_index_add(index, &entry), "stage a file");
-}
+
+  Result<void> check_origin(const RepoPath& path, const WorktreeFile& file) {
+    // Looked for once, before the index changes, and only when something new is added.
+    if (!origins_) {
+      RB_TRY(origins_, HiddenOrigins::of_worktree(*repository_, index_, *rules_));
+    }
+    return origins_->check(path, file.stored);
+  }
+
+  [[nodiscard]] Result<void> check_expected(const RepoPath& path, const git_oid& oid) const {
+    const auto expected = expect_->find(path);
+    if (expected == expect_->end() || git_oid_equal(&expected->second, &oid) != 0) return {};
+    return policy::refuse(
+        codes::kExpectMismatch,
+        "the file is no longer what the diff showed (details.new_oid is what it is now); look at the "
+        "diff again",
+        policy::Json{{"path", path.text()}, {"new_oid", hex_of(oid)}});
+  }
+
+  const Repository* repository_;
+  git_index* index_;
+  git_tree* head_tree_;
+  const std::vector<RepoPath>* paths_;
+  const Expected* expect_;
+  const policy::PathRules* rules_;
+  Attributes attributes_;
+  std::optional<HiddenOrigins> origins_;
+};
 
 }  // namespace
 
@@ -149,11 +200,10 @@ Result<void> check_nothing_staged(const Repository& repository, git_index* index
 }
 
 Result<void> stage(const Repository& repository, git_index* index, git_tree* head_tree,
-                   const std::vector<RepoPath>& paths) {
-  Attributes attributes(repository, index);
-  for (const auto& path : paths) {
-    RB_CHECK(stage_one(repository, index, head_tree, attributes, path, paths));
-  }
+                   const std::vector<RepoPath>& paths, const Expected& expect,
+                   const policy::PathRules& rules) {
+  Stager stager(repository, index, head_tree, paths, expect, rules);
+  for (const auto& path : paths) RB_CHECK(stager.stage(path));
   return {};
 }
 

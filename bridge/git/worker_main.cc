@@ -64,15 +64,27 @@ Result<Json> do_status(const Repository& repository, Fields& fields) {
 
 Result<Json> do_diff(const Repository& repository, Fields& fields) {
   RB_TRY(const auto paths, read_paths(fields));
+  RB_TRY(const auto rules, read_rules(fields));
   RB_TRY(const bool staged, fields.flag("staged", false));
   RB_TRY(const auto most, fields.number("max_patch_bytes", 0, INT32_MAX));
-  return diff(repository, staged ? DiffOf::staged : DiffOf::worktree, paths, static_cast<std::size_t>(most));
+  return diff(repository, {.of = staged ? DiffOf::staged : DiffOf::worktree,
+                           .paths = paths,
+                           .rules = rules,
+                           .max_patch_bytes = static_cast<std::size_t>(most)});
 }
 
 Result<CommitOrder> read_order(Fields& fields) {
   CommitOrder order;
   RB_TRY(order.paths, read_paths(fields));
   RB_TRY(order.message, fields.text("message"));
+  RB_TRY(order.rules, read_rules(fields));
+  const Json* expect = fields.any("expect");
+  if (expect == nullptr || !expect->is_object()) return fields.refuse_field("expect", "must be an object");
+  for (const auto& [name, hex] : expect->items()) {
+    RB_TRY(auto path, policy::RepoPath::parse(name));
+    RB_TRY(const auto oid, oid_from(hex.get<std::string>()));
+    order.expect.emplace(std::move(path), oid);
+  }
   if (const Json* identity = fields.any("identity"); identity != nullptr && !identity->is_null()) {
     RB_TRY(auto inner, Fields::of(*identity, "identity", kBadQuestion));
     policy::GitIdentity who;
