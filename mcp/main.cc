@@ -10,9 +10,9 @@
 #include <iostream>
 #include <optional>
 
+#include "bridge/wire/config.h"
 #include "bridge/wire/frame.h"
 #include "mcp/bridge_client.h"
-#include "mcp/front_file.h"
 #include "mcp/server.h"
 #include "mcp/session.h"
 #include "mcp/stdio.h"
@@ -108,7 +108,7 @@ int run(int argc, char** argv) {
   if (!client) return refuse("", client.error());
   auto wake = mcp::new_pipe();
   if (!wake) return refuse("", wake.error());
-  auto policy = mcp::read_front_file(options->config);
+  auto policy = repobridge::wire::load_front_policy(options->config);
   if (!policy) return refuse("the file of --config: ", policy.error());
   const auto user = repobridge::platform::current_user();
   if (!user) return refuse("", user.error());

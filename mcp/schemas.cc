@@ -29,6 +29,10 @@ Json file_names(std::string_view description) {
               {"description", description}};
 }
 
+Json map_of_text(std::string_view description) {
+  return Json{{"type", "object"}, {"additionalProperties", string()}, {"description", description}};
+}
+
 Json arguments(Properties properties, std::initializer_list<std::string_view> required) {
   Json schema = object(properties);
   schema["required"] = list(required);

@@ -20,6 +20,8 @@ using Properties = std::initializer_list<std::pair<std::string_view, Json>>;
 Json text(std::string_view description);
 Json one_of(std::string_view description, const Json& values);
 Json file_names(std::string_view description);
+// An object whose keys are the caller's and whose values are strings.
+Json map_of_text(std::string_view description);
 // Arguments: closed, with what must be there.
 Json arguments(Properties properties, std::initializer_list<std::string_view> required);
 

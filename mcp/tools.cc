@@ -192,7 +192,10 @@ Json commit_repo_changes() {
                                  "patterns; there is no way to mean all files.")},
                    {"message",
                     schema::text("Commit message: a short first line, then, if there is more to say, a blank "
-                                 "line and the rest. At most 16384 bytes.")}},
+                                 "line and the rest. At most 16384 bytes.")},
+                   {"expect", schema::map_of_text(
+                                  "Optional: for each of the paths the new_oid that its diff showed. The "
+                                  "commit is refused when a file is something else by then.")}},
                   {"workdir", "paths", "message"}),
               schema::envelope({{"commit", schema::string()},
                                 {"parent", schema::or_null(schema::string())},

@@ -14,6 +14,7 @@ const INVALID = 'INVALID_ARGUMENT';
 const takes = true;
 const refuses = false;
 
+const OID = '0123456789abcdef0123456789abcdef01234567';
 const many = (count) => Array.from({ length: count }, (_, i) => `f${i}`);
 
 // tool, arguments, what the schema says, what the front says, and about which argument
@@ -67,6 +68,12 @@ const rows = [
 
   ['commit_repo_changes', { workdir: 'app', paths: ['a'], message: 'Why' }, takes, PASSED],
   ['commit_repo_changes', { workdir: 'app', paths: ['a', 'a'], message: '# kept\n' }, takes, PASSED],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a', 'b'], message: 'Why', expect: { a: OID, b: OID } }, takes, PASSED],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a', 'b'], message: 'Why', expect: { a: OID } }, takes, INVALID, 'expect'],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a'], message: 'Why', expect: { b: OID } }, takes, INVALID, 'expect'],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a'], message: 'Why', expect: { a: 'HEAD' } }, takes, INVALID, 'expect'],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a'], message: 'Why', expect: { a: null } }, refuses, INVALID, 'expect'],
+  ['commit_repo_changes', { workdir: 'app', paths: ['a'], message: 'Why', expect: [OID] }, refuses, INVALID, 'expect'],
   ['commit_repo_changes', { workdir: 'app', paths: ['a'] }, refuses, INVALID, 'message'],
   ['commit_repo_changes', { workdir: 'app', message: 'Why' }, refuses, INVALID, 'paths'],
   ['commit_repo_changes', { workdir: 'app', paths: [], message: 'Why' }, refuses, INVALID, 'paths'],
