@@ -116,6 +116,8 @@ class StagedFile {
 // Makes `path` and what is missing above it, each level 0700. What exists is verified, never repaired: the
 // last level must be a real directory of this user, closed to everyone else (DIRECTORY_UNSAFE).
 Result<void> make_private_directory(const std::string& path);
+// The verifying alone.
+Result<void> check_private_directory(const std::string& path);
 
 // Refuses (DIRECTORY_UNSAFE) when another user than root could replace something on the way to `path`: each
 // directory above must belong to this user or root and not be writable by others, unless sticky.

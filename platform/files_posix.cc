@@ -236,22 +236,26 @@ Result<void> check_ancestors(const std::string& path) {
   }
 }
 
+Result<void> check_private_directory(const std::string& path) {
+  RB_TRY(const auto facts, facts_of_path(path));
+  if (!facts || !facts->is_directory() || facts->owner != ::geteuid() ||
+      (facts->mode & kOthersMayAnything) != 0) {
+    return refusal(Kind::forbidden, "DIRECTORY_UNSAFE",
+                   "a private directory is not a real directory of this user with mode 0700");
+  }
+  return check_ancestors(path);
+}
+
 Result<void> make_private_directory(const std::string& path) {
-  struct stat s {};
-  if (::lstat(path.c_str(), &s) != 0) {
-    if (errno != ENOENT) return os_failure("look at a private directory", errno);
+  RB_TRY(const auto facts, facts_of_path(path));
+  if (!facts) {
     const std::string above = directory_part(path);
     if (::access(above.c_str(), F_OK) != 0 && above != path) RB_CHECK(make_private_directory(above));
     if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
       return os_failure("make a private directory", errno);
     }
-    if (::lstat(path.c_str(), &s) != 0) return os_failure("look at a private directory", errno);
   }
-  if (!S_ISDIR(s.st_mode) || s.st_uid != ::geteuid() || (s.st_mode & kOthersMayAnything) != 0) {
-    return refusal(Kind::forbidden, "DIRECTORY_UNSAFE",
-                   "a private directory is not a real directory of this user with mode 0700");
-  }
-  return check_ancestors(path);
+  return check_private_directory(path);
 }
 
 Result<std::string> canonical_path(const std::string& path) {
