@@ -33,9 +33,13 @@ Result<std::string> digest_of(int root, const RepoPath& path) {
   if (!facts.is_regular()) {
     return refuse_pin(policy::codes::kPathUnsupportedType, "only a regular file can be pinned", path);
   }
+  const auto too_large = [&] {
+    return refuse_pin(policy::codes::kPathTooLarge, "a pinned file has more than 2 GiB", path);
+  };
+  if (facts.size_bytes > kMaxPinnedFileBytes) return too_large();
   auto digest = platform::sha256_of(fd->get(), kMaxPinnedFileBytes);
-  if (digest || digest.error().code != "FILE_TOO_LARGE") return digest;
-  return refuse_pin(policy::codes::kPathTooLarge, "a pinned file has more than 2 GiB", path);
+  if (!digest && digest.error().code == "FILE_TOO_LARGE") return too_large();  // it grew meanwhile
+  return digest;
 }
 
 }  // namespace
