@@ -51,7 +51,8 @@ class AdminCase(unittest.TestCase):
             env=environment, text=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **options)
 
     def settings(self, **changes):
-        base = {"WORKDIR_01_ALIAS": "demo", "WORKDIR_01_PATH": self.work, "WORKDIR_01_REPO_OPS_ENABLED": "true"}
+        base = {"WORKDIR_01_ALIAS": "demo", "WORKDIR_01_PATH": self.work, "WORKDIR_01_REPO_OPS_ENABLED": "true",
+                "REPOBRIDGE_LOCK_DIR": self.scratch / "locks"}
         return {**base, **changes}
 
     def write_env(self, settings):

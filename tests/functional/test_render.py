@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import pathlib
+import pwd
 import socket
 import stat
 import unittest
@@ -59,6 +61,15 @@ class Render(AdminCase):
         self.assertEqual(bridge["state_dir"], str(self.out / "state"))
         self.assertEqual(bridge["fronts"], [{"name": "default", "key_file": str(self.out / "bridge.key"),
                                              "workdirs": ["demo"], "read_only": False}])
+
+    def test_locks_lie_in_the_users_home_whatever_the_environment_says(self):
+        home = pathlib.Path(pwd.getpwuid(os.geteuid()).pw_dir)
+
+        done = self.render(self.settings(REPOBRIDGE_LOCK_DIR=None), environment={"HOME": str(self.scratch)})
+
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        bridge = json.loads((self.out / "bridge.json").read_text())
+        self.assertEqual(bridge["lock_dir"], str(home.resolve() / ".local/state/repobridge/locks"))
 
     def test_the_digest_is_over_everything_else(self):
         self.assert_rendered(self.render(self.settings()))
@@ -167,15 +178,15 @@ REFUSALS = {
     "unknown name": (lambda case: {"WORKDIR_01_RAED_ONLY": "false"}, ["WORKDIR_01_RAED_ONLY"]),
     "unknown global name": (lambda case: {"REPOBRIDGE_SOCKET": "/x"}, ["REPOBRIDGE_SOCKET "]),
     "slot zero": (lambda case: {"WORKDIR_00_ALIAS": "a"}, ["WORKDIR_00_ALIAS"]),
-    "export": (lambda case: {"export A": "1"}, ["line 4", "export"]),
-    "small letters": (lambda case: {"path": "1"}, ["line 4"]),
-    "expansion": (lambda case: {"WORKDIR_01_DESCRIPTION": "$HOME"}, ["line 4"]),
-    "expansion in double quotes": (lambda case: {"WORKDIR_01_DESCRIPTION": '"${HOME}"'}, ["line 4"]),
-    "doubled dollar": (lambda case: {"WORKDIR_01_DESCRIPTION": "a$$b"}, ["line 4"]),
-    "open quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "'a"}, ["line 4", "quote"]),
-    "stray quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "a'b"}, ["line 4", "quote"]),
-    "text after a quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "'a' b"}, ["line 4", "quote"]),
-    "control character": (lambda case: {"WORKDIR_01_DESCRIPTION": "a\x07b"}, ["line 4"]),
+    "export": (lambda case: {"export A": "1"}, ["line 5", "export"]),
+    "small letters": (lambda case: {"path": "1"}, ["line 5"]),
+    "expansion": (lambda case: {"WORKDIR_01_DESCRIPTION": "$HOME"}, ["line 5"]),
+    "expansion in double quotes": (lambda case: {"WORKDIR_01_DESCRIPTION": '"${HOME}"'}, ["line 5"]),
+    "doubled dollar": (lambda case: {"WORKDIR_01_DESCRIPTION": "a$$b"}, ["line 5"]),
+    "open quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "'a"}, ["line 5", "quote"]),
+    "stray quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "a'b"}, ["line 5", "quote"]),
+    "text after a quote": (lambda case: {"WORKDIR_01_DESCRIPTION": "'a' b"}, ["line 5", "quote"]),
+    "control character": (lambda case: {"WORKDIR_01_DESCRIPTION": "a\x07b"}, ["line 5"]),
     # Values.
     "alias missing": (lambda case: {"WORKDIR_01_ALIAS": None}, ["WORKDIR_01_ALIAS", "missing"]),
     "alias with a slash": (lambda case: {"WORKDIR_01_ALIAS": "a/b"}, ["WORKDIR_01_ALIAS"]),
