@@ -2,6 +2,7 @@
 
 #include "platform/program.h"
 #include "policy/codes.h"
+#include "policy/text.h"
 
 namespace repobridge::admin {
 namespace {
@@ -60,6 +61,7 @@ Result<void> settle_program(Action& action, const ProgramSearch& search) {
   }
   auto found = platform::find_program(name, search.search_path);
   if (!found) return refuse_program(action, search, "cannot be used: " + found.error().message);
+  if (!policy::is_utf8(*found)) return refuse_program(action, search, "leads to a path that is not UTF-8");
   name = *std::move(found);
   return check_hops(action, search, name);
 }

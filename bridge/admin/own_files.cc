@@ -2,6 +2,7 @@
 
 #include "platform/files.h"
 #include "platform/local_socket.h"
+#include "policy/text.h"
 
 namespace repobridge::admin {
 namespace {
@@ -16,6 +17,10 @@ struct Place {
 Result<std::string> planned(const Place& place) {
   auto path = platform::planned_path(place.path);
   if (!path) return policy::refuse_variable(place.variable, "cannot be used: " + path.error().message);
+  if (!policy::is_utf8(*path)) {
+    return policy::refuse_variable(place.variable,
+                                   "leads to a path that is not UTF-8, which JSON cannot hold");
+  }
   return path;
 }
 
@@ -88,7 +93,8 @@ Result<void> check_outside(const Roots& roots, const std::string& named, const s
 
 Result<OwnFiles> place_own_files(const policy::Settings& settings, const std::string& out,
                                  const std::string& home, const Roots& roots) {
-  RB_CHECK(check_place({.variable = "--out", .path = out + "/bridge.json"}, As::file, roots));
+  RB_TRY(const auto directory, planned({.variable = "--out", .path = out}));
+  RB_CHECK(check_place({.variable = "--out", .path = directory + "/bridge.json"}, As::file, roots));
   OwnFiles own;
   RB_TRY(own.socket, place_socket(settings.socket_path.value_or(out + "/run/bridge.sock"), roots));
   RB_TRY(own.key, place_key(settings.key_file.value_or(out + "/bridge.key"), roots));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "policy/text.h"
+
 namespace repobridge::admin {
 namespace {
 
@@ -28,6 +30,9 @@ Result<Root> root_of(const policy::WorkdirSettings& workdir) {
   const std::string variable = workdir.slot + "PATH";
   auto path = platform::canonical_path(workdir.path);
   if (!path) return policy::refuse_variable(variable, "cannot be used: " + path.error().message);
+  if (!policy::is_utf8(*path)) {
+    return policy::refuse_variable(variable, "leads to a path that is not UTF-8, which JSON cannot hold");
+  }
   const auto facts = platform::facts_of_path(*path);
   if (!facts) return policy::refuse_variable(variable, "cannot be used: " + facts.error().message);
   if (!*facts || !(*facts)->is_directory()) return policy::refuse_variable(variable, "is not a directory");

@@ -431,6 +431,25 @@ class OtherRefusals(AdminCase):
         self.assertIn("--out", done.stderr)
         self.assertFalse((self.scratch / "missing").exists())
 
+    def test_paths_that_json_cannot_hold(self):
+        self.write_env(self.settings())
+        strange = os.fsencode(self.scratch) + b"/\xff"
+        os.mkdir(strange, 0o700)
+        (self.scratch / "linked").symlink_to(os.fsdecode(strange))
+
+        for change, named in ((dict(WORKDIR_01_PATH=self.scratch / "linked"), "WORKDIR_01_PATH"),
+                              (dict(REPOBRIDGE_STATE_DIR=self.scratch / "linked/s"), "REPOBRIDGE_STATE_DIR")):
+            done = self.render(self.settings(**change))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(named, done.stderr)
+            self.assertIn("UTF-8", done.stderr)
+        self.write_env(self.settings())
+        os.rename(self.out / "bridge.key", strange + b"/bridge.key")
+        done = self.repobridge("render", "--env-file", self.env_file, "--out", self.scratch / "linked")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--out", done.stderr)
+        self.assertEqual(os.listdir(strange), [b"bridge.key"])
+
     def test_options_that_are_missing_or_unknown(self):
         for arguments in (["render"], ["render", "--env-file", "x"], ["render", "--frob"], [], ["frob"]):
             with self.subTest(arguments):
