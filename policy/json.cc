@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+template class nlohmann::basic_json<>;
+
 namespace repobridge::policy {
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include "policy/json.h"
 
 #include "platform/files.h"
 #include "policy/repo_path.h"
