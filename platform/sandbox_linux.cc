@@ -1,0 +1,184 @@
+#include "platform/sandbox.h"
+
+#include <linux/landlock.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "platform/files.h"
+
+namespace repobridge::platform {
+namespace {
+
+// Rights that came after the headers of Debian 12; the kernel says by its version which it knows.
+constexpr std::uint64_t kTruncate = 1ULL << 14U;
+constexpr std::uint64_t kIoctlDevice = 1ULL << 15U;
+constexpr std::uint64_t kScopeAbstractSockets = 1ULL << 0U;
+constexpr std::uint64_t kScopeSignals = 1ULL << 1U;
+constexpr std::uint64_t kNetBindTcp = 1ULL << 0U;
+constexpr std::uint64_t kNetConnectTcp = 1ULL << 1U;
+
+constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr std::uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER | kTruncate;
+// What can be granted on something that is not a directory.
+constexpr std::uint64_t kOnFiles = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+
+// The versions at which Landlock learned each thing.
+constexpr int kAbiRefer = 2;
+constexpr int kAbiTruncate = 3;
+constexpr int kAbiNetwork = 4;
+constexpr int kAbiIoctl = 5;
+constexpr int kAbiScopes = 6;
+
+// As of version 6; an older kernel takes its beginning.
+struct RulesetAttributes {
+  std::uint64_t handled_files = 0;
+  std::uint64_t handled_network = 0;
+  std::uint64_t scoped = 0;
+};
+
+Failure unavailable(const char* layer, int os_code) {
+  return fail(Error{.kind = Kind::unavailable,
+                    .code = "SANDBOX_UNAVAILABLE",
+                    .message = std::string("this kernel does not offer ") + layer,
+                    .os_code = os_code});
+}
+
+int landlock_version() {
+  return static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+}
+
+std::uint64_t known_file_rights(int version) {
+  std::uint64_t rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1U) - 1;  // everything version 1 knows
+  if (version >= kAbiRefer) rights |= LANDLOCK_ACCESS_FS_REFER;
+  if (version >= kAbiTruncate) rights |= kTruncate;
+  if (version >= kAbiIoctl) rights |= kIoctlDevice;
+  return rights;
+}
+
+Result<UniqueFd> make_ruleset(int version) {
+  RulesetAttributes attributes{.handled_files = known_file_rights(version)};
+  std::size_t size = sizeof attributes.handled_files;
+  if (version >= kAbiNetwork) {
+    attributes.handled_network = kNetBindTcp | kNetConnectTcp;
+    size += sizeof attributes.handled_network;
+  }
+  if (version >= kAbiScopes) {
+    attributes.scoped = kScopeAbstractSockets | kScopeSignals;
+    size += sizeof attributes.scoped;
+  }
+  UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
+  if (!ruleset.valid()) return unavailable("Landlock", errno);
+  return ruleset;
+}
+
+Result<void> add_grant(int ruleset, const Grant& grant, int version) {
+  RB_TRY(const auto facts, facts_of(grant.descriptor));
+  std::uint64_t rights = grant.access == Access::write ? kRead | kWrite : kRead;
+  if (!facts.is_directory()) rights &= kOnFiles;
+  const landlock_path_beneath_attr rule{.allowed_access = rights & known_file_rights(version),
+                                        .parent_fd = grant.descriptor};
+  if (::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0) {
+    return os_failure("grant a file to the sandbox", errno);
+  }
+  return {};
+}
+
+// What reading and writing files, memory and time need. Everything else gets ENOSYS, as from a kernel that
+// never had it, so that libraries take their older ways.
+constexpr std::array kAllowedCalls = {
+    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
+    SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(close), SCMP_SYS(fcntl), SCMP_SYS(dup), SCMP_SYS(poll),
+    SCMP_SYS(ppoll), SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(stat), SCMP_SYS(fstat),
+    SCMP_SYS(lstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(getcwd),
+    SCMP_SYS(fsync), SCMP_SYS(fdatasync), SCMP_SYS(ftruncate), SCMP_SYS(rename), SCMP_SYS(renameat),
+    SCMP_SYS(renameat2), SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
+    SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(rmdir), SCMP_SYS(umask), SCMP_SYS(memfd_create),
+    SCMP_SYS(munmap), SCMP_SYS(mremap),
+
+    SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres),
+    SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday), SCMP_SYS(time),
+    SCMP_SYS(getrandom), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid),
+    SCMP_SYS(geteuid), SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo),
+    SCMP_SYS(getrusage), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
+    // A pipe leads nowhere but back; sanitizers try memory through one.
+    SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group),
+    SCMP_SYS(rseq), SCMP_SYS(set_robust_list)};
+
+class Filter {
+ public:
+  Filter() : context_(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), &::seccomp_release) {}
+
+  Result<void> load() {
+    if (!context_) return unavailable("seccomp", ENOMEM);
+    bool added = true;
+    for (const int call : kAllowedCalls) added = allow(call, {}) && added;
+    // Memory that can be executed is what was there from the start.
+    const scmp_arg_cmp not_executable = SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+    added = allow(SCMP_SYS(mmap), {not_executable}) && allow(SCMP_SYS(mprotect), {not_executable}) && added;
+    // Modes of files: never an executable, setuid or setgid bit, and only through a descriptor.
+    constexpr scmp_datum_t kNeverSet = 07111;
+    added = allow(SCMP_SYS(fchmod), {SCMP_A1_64(SCMP_CMP_MASKED_EQ, kNeverSet, 0)}) && added;
+    // Times too only through a descriptor: without a name.
+    added = allow(SCMP_SYS(utimensat), {SCMP_A1_64(SCMP_CMP_EQ, 0, 0)}) && added;
+    // abort() signals the process itself.
+    const auto self = static_cast<scmp_datum_t>(::getpid());
+    added = allow(SCMP_SYS(tgkill), {SCMP_A0_64(SCMP_CMP_EQ, self, 0)}) && added;
+    if (!added) return unavailable("a seccomp filter that fits", EINVAL);
+    const int rc = ::seccomp_load(context_.get());
+    return rc == 0 ? Result<void>() : unavailable("seccomp", -rc);
+  }
+
+ private:
+  bool allow(int call, std::vector<scmp_arg_cmp> arguments) {
+    const int rc = ::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call,
+                                            static_cast<unsigned>(arguments.size()), arguments.data());
+    return rc == 0 || rc == -EDOM;  // EDOM: this machine's kind has no such call
+  }
+
+  std::unique_ptr<void, void (*)(scmp_filter_ctx)> context_;
+};
+
+}  // namespace
+
+Result<void> check_sandbox() {
+  if (landlock_version() < 1) return unavailable("Landlock", errno);
+  if (::prctl(PR_GET_SECCOMP) < 0) return unavailable("seccomp", errno);
+  return {};
+}
+
+Result<void> enter_sandbox(const std::vector<Grant>& grants) {
+  const int version = landlock_version();
+  if (version < 1) return unavailable("Landlock", errno);
+  RB_TRY(const auto ruleset, make_ruleset(version));
+  for (const auto& grant : grants) RB_CHECK(add_grant(ruleset.get(), grant, version));
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os_failure("give up new privileges", errno);
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return unavailable("Landlock", errno);
+  return Filter().load();
+}
+
+Result<void> limit_resources(const ResourceLimits& limits) {
+  const auto set = [](auto resource, std::uint64_t value) {
+    const rlimit bound{.rlim_cur = value, .rlim_max = value};
+    return ::setrlimit(resource, &bound) == 0;
+  };
+  const bool done = set(RLIMIT_CORE, 0) && set(RLIMIT_CPU, limits.processor_seconds) &&
+                    set(RLIMIT_FSIZE, limits.file_bytes) && set(RLIMIT_NOFILE, limits.descriptors);
+  if (!done) return os_failure("bound this process's resources", errno);
+  return {};
+}
+
+}  // namespace repobridge::platform
