@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridge/audit.h"
+#include "bridge/git/worker_pool.h"
 #include "bridge/programs.h"
 #include "bridge/runs/lease.h"
 #include "policy/policy.h"
@@ -24,6 +25,7 @@ struct Parts {
   std::string generation;  // this life of the bridge
   // Leases whose writers are not proven gone: held as long as the bridge lives.
   std::vector<runs::Lease> poisoned;
+  git::WorkerPool workers = {};
   // Digests of pinned files, which may be large, are computed beside the event loop.
   boost::asio::thread_pool hashing{1};
 };

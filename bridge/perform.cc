@@ -104,7 +104,7 @@ asio::awaitable<Result<Json>> inspect(CallContext context, Parts& parts, const J
   co_return policy::refuse(codes::kInternalError, "a view has no code");
 }
 
-asio::awaitable<Result<runs::Lease>> take_lease(CallContext context, const Parts& parts,
+asio::awaitable<Result<runs::Lease>> take_lease(CallContext context, Parts& parts,
                                                 const policy::Approved& approved) {
   const auto root = platform::open_directory(approved.workdir().path);
   if (!root) {

@@ -15,7 +15,7 @@ bool proven_gone(const runs::Guard& guard, const std::string& boot) {
   return guard.boot != boot || guard.holder.tool == policy::name_of(policy::Tool::commit_repo_changes);
 }
 
-asio::awaitable<Result<void>> recover_workdir(CallContext context, const Parts& parts,
+asio::awaitable<Result<void>> recover_workdir(CallContext context, Parts& parts,
                                               const policy::Workdir& workdir) {
   RB_CO_TRY(const auto root, platform::open_directory(workdir.path));
   RB_CO_TRY(const auto facts, platform::facts_of(root.get()));
@@ -26,17 +26,17 @@ asio::awaitable<Result<void>> recover_workdir(CallContext context, const Parts& 
 
 }  // namespace
 
-asio::awaitable<Result<void>> settle_leftover(CallContext context, const Parts& parts,
-                                              runs::LockedWorkdir& locked, platform::FileIdentity root) {
+asio::awaitable<Result<void>> settle_leftover(CallContext context, Parts& parts, runs::LockedWorkdir& locked,
+                                              platform::FileIdentity root) {
   const std::string journal = git::commit_journal(parts.policy.state_dir, root);
-  RB_CO_CHECK(co_await git::recover_commit(context, parts, journal, locked.descriptor()));
+  RB_CO_CHECK(co_await git::recover_commit(context, parts, journal));
   if (!locked.leftover()) co_return Result<void>();
   RB_CO_TRY(const auto boot, platform::boot_id());
   if (proven_gone(*locked.leftover(), boot)) RB_CO_CHECK(locked.settle());
   co_return Result<void>();
 }
 
-asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, const Parts& parts) {
+asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, Parts& parts) {
   for (const auto& [alias, workdir] : parts.policy.workdirs) {
     CallContext context{
         .executor = executor, .deadline = platform::Deadline::after(kRecoveryLimit), .stop = {}};

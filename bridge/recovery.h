@@ -15,10 +15,10 @@
 namespace repobridge::bridge {
 
 // Before a writer begins. Leaves the record in place when nothing is proven.
-asio::awaitable<Result<void>> settle_leftover(CallContext context, const Parts& parts,
-                                              runs::LockedWorkdir& locked, platform::FileIdentity root);
+asio::awaitable<Result<void>> settle_leftover(CallContext context, Parts& parts, runs::LockedWorkdir& locked,
+                                              platform::FileIdentity root);
 
 // At the bridge's start, for every workdir: our own locks in .git must not keep git waiting.
-asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, const Parts& parts);
+asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, Parts& parts);
 
 }  // namespace repobridge::bridge

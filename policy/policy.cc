@@ -188,6 +188,7 @@ Json bridge_without_digest(const BridgePolicy& policy) {
               {"limits", limits_to_json(policy.limits)},
               {"fronts", std::move(fronts)},
               {"push_allowed", std::move(push_allowed)},
+              {"allow_unsandboxed_git", policy.allow_unsandboxed_git},
               {"workdirs", std::move(workdirs)}};
 }
 
@@ -247,6 +248,7 @@ Result<BridgePolicy> bridge_policy_from_json(const Json& value) {
     RB_TRY(auto allowance, PushAllowance::parse(prefix));
     policy.push_allowed.push_back(std::move(allowance));
   }
+  RB_TRY(policy.allow_unsandboxed_git, fields.flag("allow_unsandboxed_git", false));
   RB_TRY(auto workdirs, read_list(fields, "workdirs", workdir_from_json));
   RB_TRY(policy.workdirs, by_alias(std::move(workdirs), fields));
   RB_CHECK(fields.nothing_else());

@@ -73,6 +73,7 @@ struct BridgePolicy {
   Limits limits;
   std::vector<Front> fronts;
   std::vector<PushAllowance> push_allowed;
+  bool allow_unsandboxed_git = false;  // where the kernel has no sandbox for the git worker
   std::map<std::string, Workdir, std::less<>> workdirs;
 };
 

@@ -227,6 +227,7 @@ Result<Settings> read_settings(const EnvFile& file) {
   settings.lock_dir = variables.text("REPOBRIDGE_LOCK_DIR");
   RB_CHECK(check_directories(settings));
   RB_TRY(settings.push_allowed, read_push_allowed(variables));
+  RB_TRY(settings.allow_unsandboxed_git, variables.flag("REPOBRIDGE_ALLOW_UNSANDBOXED_GIT", false));
   RB_TRY(settings.limits, read_limits(variables));
   const auto slots = slots_in(file);
   for (const auto& slot : slots) {

@@ -36,6 +36,7 @@ struct Settings {
   std::optional<std::string> state_dir;
   std::optional<std::string> lock_dir;
   std::vector<PushAllowance> push_allowed;
+  bool allow_unsandboxed_git = false;
   Limits limits;
   std::vector<WorkdirSettings> workdirs;
 };

@@ -61,6 +61,10 @@ WORKDIR_01_READ_ONLY=true
 # URLs below which every workdir may push; each ends in '/'.
 #REPOBRIDGE_PUSH_ALLOWED=https://git.example.org/team/,ssh://git@git.example.org/team/
 
+# The process that reads repositories is confined by the kernel (Landlock and seccomp). Where the kernel cannot, git
+# work is refused unless this is true.
+#REPOBRIDGE_ALLOW_UNSANDBOXED_GIT=false
+
 # --- Answers ----------------------------------------------------------------------------------------------
 
 # What looks like a secret in an answer is masked, or blocks the answer, or stays (off).

@@ -80,6 +80,7 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   bridge.lock_dir = std::move(own.lock_dir);
   bridge.limits = settings.limits;
   bridge.push_allowed = settings.push_allowed;
+  bridge.allow_unsandboxed_git = settings.allow_unsandboxed_git;
   policy::Front front{.name = kFrontName, .key_file = std::move(own.key)};
   for (const auto& one : settings.workdirs) {
     RB_TRY(auto workdir, render_workdir(one, roots, request.search_path));

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxJournalBytes = 65536;
 
 }  // namespace
 
-Result<CommitGuard> CommitGuard::lock(const std::string& root, std::string journal_path) {
+Result<CommitGuard> CommitGuard::prepare(const std::string& root, std::string journal_path) {
   RB_TRY(const auto token, platform::random_hex(8));
   CommitGuard guard(root, std::move(journal_path), "repobridge-" + token);
   RB_TRY(const auto root_directory, platform::open_directory(root));
@@ -36,9 +36,12 @@ Result<CommitGuard> CommitGuard::lock(const std::string& root, std::string journ
   // Before anything of it exists, so that a start after a crash knows where to look.
   RB_CHECK(guard.write_journal());
   RB_CHECK(guard.make_scratch());
-  RB_CHECK(guard.take(kHeadLock, guard.head_locked_));
-  RB_CHECK(guard.take(kIndexLock, guard.index_locked_));
   return guard;
+}
+
+Result<void> CommitGuard::lock() {
+  RB_CHECK(take(kHeadLock, head_locked_));
+  return take(kIndexLock, index_locked_);
 }
 
 Result<void> CommitGuard::make_scratch() {

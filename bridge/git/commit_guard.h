@@ -1,11 +1,12 @@
 // The locks of a commit and the exchange of the index, held by the bridge, which reads none of the bytes.
 //
-// Promise: lock() takes HEAD.lock and index.lock as git does (so git itself waits or refuses meanwhile), both
-// as names of one file of ours, so that a later start can tell our locks from anybody else's. publish() puts
-// the new index in place and keeps the old one; roll_back() brings that back. Whatever step the machine stops
-// at, the journal says which, and the repository is as before or fully committed. Owns: the locks and the
-// scratch directory in .git; gone with release(), or with the destructor. Errors: REPO_HEAD_LOCKED,
-// REPO_INDEX_LOCKED. Source: docs/ARCHITECTURE.md, "A commit"; gitrepository-layout(5).
+// Promise: prepare() makes a scratch directory in .git and changes nothing else there. lock() takes HEAD.lock
+// and index.lock as git does (so git itself waits or refuses meanwhile), both as names of one file of ours,
+// so that a later start can tell our locks from anybody else's. publish() puts the new index in place and
+// keeps the old one; roll_back() brings that back. Whatever step the machine stops at, the journal says
+// which, and the repository is as before or fully committed. Owns: the locks and the scratch directory in
+// .git; gone with release(), or with the destructor. Errors: REPO_HEAD_LOCKED, REPO_INDEX_LOCKED. Source:
+// docs/ARCHITECTURE.md, "A commit"; gitrepository-layout(5).
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ namespace repobridge::git {
 class CommitGuard {
  public:
   // `journal_path`: in the bridge's own state directory; one commit per workdir, so one name per workdir.
-  static Result<CommitGuard> lock(const std::string& root, std::string journal_path);
+  static Result<CommitGuard> prepare(const std::string& root, std::string journal_path);
   CommitGuard(CommitGuard&&) noexcept = default;
   CommitGuard& operator=(CommitGuard&&) = delete;
   CommitGuard(const CommitGuard&) = delete;
@@ -35,9 +36,11 @@ class CommitGuard {
   [[nodiscard]] const policy::Json& interrupted_move() const { return move_; }
 
   [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] const std::string& scratch_name() const { return scratch_name_; }
   // Where the worker writes the new index.
   [[nodiscard]] std::string index_path() const;
 
+  Result<void> lock();
   // `move`: {"reference", "old", "new"}, for the journal.
   Result<void> publish(const policy::Json& move);
   // Brings the old index back, unless somebody has replaced the new one meanwhile.

@@ -13,18 +13,18 @@
 
 namespace repobridge::git {
 
-asio::awaitable<Result<policy::Json>> view_status(bridge::CallContext context, const bridge::Parts& parts,
+asio::awaitable<Result<policy::Json>> view_status(bridge::CallContext context, bridge::Parts& parts,
                                                   const policy::Workdir& workdir);
-asio::awaitable<Result<policy::Json>> view_diff(bridge::CallContext context, const bridge::Parts& parts,
+asio::awaitable<Result<policy::Json>> view_diff(bridge::CallContext context, bridge::Parts& parts,
                                                 const policy::Workdir& workdir, policy::InspectCall call);
-asio::awaitable<Result<policy::Json>> commit(bridge::CallContext context, const bridge::Parts& parts,
+asio::awaitable<Result<policy::Json>> commit(bridge::CallContext context, bridge::Parts& parts,
                                              const runs::Lease& lease, const policy::Workdir& workdir,
                                              policy::CommitCall call);
 
 // Finishes or undoes a commit that a crash interrupted, if there is a journal of one. With the workdir's lock
 // held: `lease` is its descriptor.
-asio::awaitable<Result<void>> recover_commit(bridge::CallContext context, const bridge::Parts& parts,
-                                             std::string journal_path, int lease);
+asio::awaitable<Result<void>> recover_commit(bridge::CallContext context, bridge::Parts& parts,
+                                             std::string journal_path);
 
 // Where the journal of a workdir's commit stands; the root is told apart by its device and inode.
 std::string commit_journal(const std::string& state_dir, const platform::FileIdentity& root);

@@ -6,6 +6,7 @@
 #include "bridge/git/push_report.h"
 #include "bridge/git/transport.h"
 #include "bridge/git/worker.h"
+#include "bridge/git/worker_pool.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -50,14 +51,10 @@ Result<Plan> read_plan(const Json& data) {
 // One push from its plan to the moved tracking branch. Lives as long as push() waits for it.
 class Push {
  public:
-  Push(CallContext context, const Parts& parts, const runs::Lease& lease, const Workdir& workdir,
-       bool& proven)
+  Push(CallContext context, Parts& parts, const runs::Lease& lease, const Workdir& workdir, bool& proven)
       : context_(context), parts_(&parts), lease_(&lease), workdir_(&workdir), proven_(&proven) {}
 
   asio::awaitable<Result<Json>> perform() {
-    auto worker = Worker::start(context_.executor, parts_->programs, lease_->descriptor());
-    if (!worker) co_return fail(worker.error());
-    worker_.emplace(*std::move(worker));
     Json question{{"op", "plan_push"}};
     RB_CO_TRY(const auto data, co_await ask(std::move(question)));
     RB_CO_TRY(plan_, read_plan(data));
@@ -68,15 +65,20 @@ class Push {
     RB_CO_TRY(const auto outgoing, co_await inspect(heads));
     const bool up_to_date = outgoing["up_to_date"].get<bool>();
     if (!up_to_date) RB_CO_CHECK(co_await send());
-    Json track{{"op", "track"}, {"tracking", plan_.tracking}, {"oid", plan_.oid}};
-    RB_CO_CHECK((co_await ask(std::move(track))).map([](const Json&) {}));
+    RB_CO_CHECK(co_await track());
     co_return answer(heads, outgoing, up_to_date);
   }
 
  private:
   asio::awaitable<Result<Json>> ask(Json question) {
-    question["root"] = workdir_->path;
-    co_return co_await worker_->ask(context_, std::move(question));
+    co_return co_await parts_->workers.ask(context_, *parts_, workdir_->path, std::move(question));
+  }
+
+  asio::awaitable<Result<void>> track() {
+    WorkerOrder order{.root = workdir_->path, .power = Power::track, .lease = lease_->descriptor()};
+    RB_CO_TRY(auto worker, co_await Worker::start(context_, *parts_, std::move(order)));
+    Json question{{"op", "track"}, {"tracking", plan_.tracking}, {"oid", plan_.oid}};
+    co_return (co_await worker.ask(context_, std::move(question))).map([](const Json&) {});
   }
 
   asio::awaitable<Result<runs::RunOutcome>> run_git(std::vector<std::string> arguments,
@@ -155,11 +157,10 @@ class Push {
   }
 
   CallContext context_;
-  const Parts* parts_;
+  Parts* parts_;
   const runs::Lease* lease_;
   const Workdir* workdir_;
   bool* proven_;
-  std::optional<Worker> worker_;
   std::optional<Transport> transport_;
   Plan plan_;
 };
@@ -186,7 +187,7 @@ Result<void> check_destination(const policy::BridgePolicy& policy, const Workdir
   return {};
 }
 
-asio::awaitable<runs::Written> push(CallContext context, const Parts& parts, const runs::Lease& lease,
+asio::awaitable<runs::Written> push(CallContext context, Parts& parts, const runs::Lease& lease,
                                     const Workdir& workdir) {
   bool proven = true;
   Push one(context, parts, lease, workdir, proven);

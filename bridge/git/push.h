@@ -16,7 +16,7 @@
 
 namespace repobridge::git {
 
-asio::awaitable<runs::Written> push(bridge::CallContext context, const bridge::Parts& parts,
+asio::awaitable<runs::Written> push(bridge::CallContext context, bridge::Parts& parts,
                                     const runs::Lease& lease, const policy::Workdir& workdir);
 
 // Whether policy lets a push go there.

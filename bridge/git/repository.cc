@@ -1,7 +1,6 @@
 #include "bridge/git/repository.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 
 #include "bridge/git/layout.h"
+#include "bridge/git/memory_file.h"
 #include "platform/digest.h"
 #include "policy/codes.h"
 #include "policy/json.h"
@@ -93,23 +93,6 @@ std::string harmless_config(const LocalConfig& config) {
   return text;
 }
 
-// The levels that the user and the machine's administrator wrote; theirs are trusted.
-Result<void> add_trusted_level(git_config* config, git_repository* repository, int (*find)(git_buf*),
-                               git_config_level_t level) {
-  Buffer path;
-  if (find(path.get()) != 0) {
-    git_error_clear();
-    return {};
-  }
-  const int code = git_config_add_file_ondisk(config, path.get()->ptr, level, repository, 0);
-  if (code >= 0 || code == GIT_ENOTFOUND) return {};
-  (void)git_failure(code, "read the user's git configuration");
-  return refuse(
-      codes::kUserConfigInvalid,
-      "the git configuration of the bridge's user cannot be read; `git config --list` as that user says "
-      "where it breaks");
-}
-
 // A copy keeps the original's time: what was written in the same moment as the index is compared by content.
 Result<void> set_modified(int fd, std::int64_t modified_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -142,15 +125,6 @@ std::string Head::branch() const {
 
 std::string Upstream::branch() const { return reference.substr(kHeads.size()); }
 
-Result<platform::UniqueFd> memory_file(std::string_view bytes) {
-  platform::UniqueFd fd(::memfd_create("repobridge", MFD_CLOEXEC));
-  if (!fd.valid()) return os_failure("make a file in memory", errno);
-  RB_CHECK(platform::write_all(fd.get(), bytes));
-  return fd;
-}
-
-std::string path_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
-
 std::string with_checksum(std::string index_bytes) {
   if (index_bytes.size() <= kChecksumBytes) return index_bytes;
   const std::size_t body = index_bytes.size() - kChecksumBytes;
@@ -162,13 +136,28 @@ std::string with_checksum(std::string index_bytes) {
   return index_bytes;
 }
 
-Result<Repository> Repository::open(const std::string& root) {
+Result<Repository> Repository::open(const std::string& root, const UserConfig& user) {
   Repository opened;
   RB_CHECK(opened.open_directories(root));
   RB_CHECK(audit_layout(opened.git_directory(), {}));
   RB_CHECK(opened.read_config());
-  RB_CHECK(opened.open_library(root));
+  RB_CHECK(opened.open_library(root, user));
   return opened;
+}
+
+Result<void> audit_workdir(const std::string& root) {
+  Repository looked_at;
+  RB_CHECK(looked_at.open_directories(root));
+  return audit_layout(looked_at.git_directory(), {});
+}
+
+Result<OwnedRepository> open_bare(const std::string& root) {
+  const std::string git_path = root + "/.git";
+  OwnedRepository repository;
+  const int opened = git_repository_open_bare(into(repository), git_path.c_str());
+  if (opened >= 0) return repository;
+  (void)git_failure(opened, "open the repository");
+  return refuse(codes::kNotARepository, "the workdir's .git directory is not a git repository");
 }
 
 Result<void> Repository::open_directories(const std::string& root) {
@@ -221,26 +210,17 @@ Result<void> Repository::read_config() {
   return check_config(config_);
 }
 
-Result<void> Repository::open_library(const std::string& root) {
-  const std::string git_path = root + "/.git";
-  // Opened bare: this reads no configuration at all.
-  const int opened = git_repository_open_bare(into(repository_), git_path.c_str());
-  if (opened < 0) {
-    (void)git_failure(opened, "open the repository");
-    return refuse(codes::kNotARepository, "the workdir's .git directory is not a git repository");
-  }
+Result<void> Repository::open_library(const std::string& root, const UserConfig& user) {
+  RB_TRY(repository_, open_bare(root));
   RB_TRY(config_copy_, memory_file(harmless_config(config_)));
   OwnedConfig config;
   RB_CHECK(git_check(git_config_new(into(config)), "make a configuration"));
-  const std::string local = path_of_descriptor(config_copy_.get());
-  RB_CHECK(git_check(
-      git_config_add_file_ondisk(config.get(), local.c_str(), GIT_CONFIG_LEVEL_LOCAL, repository_.get(), 0),
-      "hand on the configuration"));
-  RB_CHECK(
-      add_trusted_level(config.get(), repository_.get(), git_config_find_global, GIT_CONFIG_LEVEL_GLOBAL));
-  RB_CHECK(add_trusted_level(config.get(), repository_.get(), git_config_find_xdg, GIT_CONFIG_LEVEL_XDG));
-  RB_CHECK(
-      add_trusted_level(config.get(), repository_.get(), git_config_find_system, GIT_CONFIG_LEVEL_SYSTEM));
+  const auto add = [&](const std::string& path, git_config_level_t level) {
+    return git_check(git_config_add_file_ondisk(config.get(), path.c_str(), level, repository_.get(), 0),
+                     "hand on the configuration");
+  };
+  RB_CHECK(add(user.path(), GIT_CONFIG_LEVEL_GLOBAL));
+  RB_CHECK(add(path_of_descriptor(config_copy_.get()), GIT_CONFIG_LEVEL_LOCAL));
   RB_CHECK(git_check(git_repository_set_config(repository_.get(), config.get()), "set the configuration"));
   return git_check(git_repository_set_workdir(repository_.get(), root.c_str(), 0), "set the work tree");
 }

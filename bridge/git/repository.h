@@ -15,6 +15,7 @@
 
 #include "bridge/git/git2.h"
 #include "bridge/git/local_config.h"
+#include "bridge/git/user_config.h"
 #include "platform/files.h"
 #include "platform/result.h"
 
@@ -37,8 +38,8 @@ struct Upstream {
 
 class Repository {
  public:
-  // `root`: absolute, without links.
-  static Result<Repository> open(const std::string& root);
+  // `root`: absolute, without links. `user`: what the user's own configuration says; must outlive this.
+  static Result<Repository> open(const std::string& root, const UserConfig& user);
 
   [[nodiscard]] git_repository* get() const { return repository_.get(); }
   [[nodiscard]] int root() const { return root_.get(); }
@@ -64,10 +65,11 @@ class Repository {
   [[nodiscard]] Result<IndexCopy> copy_index_to(const std::string& path) const;
 
  private:
+  friend Result<void> audit_workdir(const std::string& root);
   Repository() = default;
   Result<void> open_directories(const std::string& root);
   Result<void> read_config();
-  Result<void> open_library(const std::string& root);
+  Result<void> open_library(const std::string& root, const UserConfig& user);
   [[nodiscard]] Result<std::optional<std::string>> index_bytes(IndexCopy& copy) const;
   Result<void> open_index(IndexCopy& copy, const std::string& path) const;
 
@@ -78,10 +80,12 @@ class Repository {
   OwnedRepository repository_;
 };
 
-// A descriptor of an unnamed file in memory with these bytes; path_of_descriptor() is a name that libgit2
-// opens.
-Result<platform::UniqueFd> memory_file(std::string_view bytes);
-std::string path_of_descriptor(int fd);
+// The first half of Repository::open() alone: whose it is and what it is made of, before libgit2 sees any of
+// it.
+Result<void> audit_workdir(const std::string& root);
+
+// Opened bare, which reads no configuration: for questions that need no more.
+Result<OwnedRepository> open_bare(const std::string& root);
 
 // The index's bytes with a valid checksum in place of the zeros that index.skipHash leaves.
 std::string with_checksum(std::string index_bytes);

@@ -14,9 +14,11 @@
 
 #include "bridge/environment.h"
 #include "bridge/git/worker_protocol.h"
+#include "bridge/parts.h"
 #include "bridge/wire/frame.h"
 #include "bridge/wire/timeout.h"
 #include "platform/child_process.h"
+#include "platform/files.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -26,6 +28,16 @@ namespace codes = policy::codes;
 using policy::Json;
 using Socket = asio::local::stream_protocol::socket;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+// What is no plain repository is for the worker to refuse by name.
+Result<void> make_directories_for(const WorkerOrder& order) {
+  if (order.power == Power::look) return {};
+  const auto root = platform::open_directory(order.root);
+  if (!root) return {};
+  const auto git_directory = platform::open_beneath(root->get(), ".git", platform::OpenAs::directory);
+  if (!git_directory) return {};
+  return make_written_directories(git_directory->get(), order.power);
+}
 
 }  // namespace
 
@@ -47,7 +59,7 @@ Worker::Worker(std::unique_ptr<Process> process) : process_(std::move(process)) 
 Worker::Worker(Worker&&) noexcept = default;
 Worker::~Worker() = default;
 
-Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge::Programs& programs,
+Result<Worker> Worker::spawn(const asio::any_io_executor& executor, const bridge::Programs& programs,
                              int lease) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -65,6 +77,18 @@ Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge
   if (!child) return policy::refuse(codes::kGitFailed, "the git worker could not be started");
   Socket socket(executor, asio::local::stream_protocol(), ours.release());
   return Worker(std::make_unique<Process>(*std::move(child), std::move(socket)));
+}
+
+asio::awaitable<Result<Worker>> Worker::start(bridge::CallContext context, const bridge::Parts& parts,
+                                              WorkerOrder order) {
+  RB_CO_CHECK(make_directories_for(order));
+  RB_CO_TRY(auto worker, spawn(context.executor, parts.programs, order.lease));
+  Json begin{{"root", order.root},
+             {"power", name_of(order.power)},
+             {"scratch", order.scratch},
+             {"sandbox_waived", parts.policy.allow_unsandboxed_git}};
+  RB_CO_CHECK((co_await worker.ask(context, std::move(begin))).map([](const Json&) {}));
+  co_return worker;
 }
 
 asio::awaitable<Result<Json>> Worker::exchange(bridge::CallContext context, Json message) {

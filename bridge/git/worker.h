@@ -9,18 +9,31 @@
 #include <memory>
 
 #include "bridge/context.h"
+#include "bridge/git/written_directories.h"
 #include "bridge/programs.h"
 #include "bridge/wire/asio_fwd.h"
 #include "platform/result.h"
 #include "policy/json.h"
 
+namespace repobridge::bridge {
+struct Parts;
+}
+
 namespace repobridge::git {
+
+// What a worker is started for.
+struct WorkerOrder {
+  std::string root;
+  Power power = Power::look;
+  std::string scratch;  // name of the scratch directory below .git, for a commit
+  int lease = -1;       // the lock that the worker keeps while it lives; -1 for one that only looks
+};
 
 class Worker {
  public:
-  // `lease`: the lock that the worker keeps while it lives, -1 for one that only looks.
-  static Result<Worker> start(const asio::any_io_executor& executor, const bridge::Programs& programs,
-                              int lease);
+  // Started, told its repository and confined; the directories it writes in are made.
+  static asio::awaitable<Result<Worker>> start(bridge::CallContext context, const bridge::Parts& parts,
+                                               WorkerOrder order);
   Worker(Worker&&) noexcept;
   Worker& operator=(Worker&&) = delete;
   Worker(const Worker&) = delete;
@@ -35,6 +48,8 @@ class Worker {
  private:
   struct Process;
   explicit Worker(std::unique_ptr<Process> process);
+  static Result<Worker> spawn(const asio::any_io_executor& executor, const bridge::Programs& programs,
+                              int lease);
   std::unique_ptr<Process> process_;
 };
 

@@ -1,6 +1,9 @@
-// repobridge-git: the process that reads the repository's bytes. It has one socket, to the bridge; it answers
-// until that closes, and the bridge kills it when it takes too long.
+// repobridge-git: the process that reads the repository's bytes. It has one socket, to the bridge. The first
+// message names its repository and its power; it then gives up everything else, and answers until the socket
+// closes. The bridge kills it when it takes too long.
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <cstdio>
 
 #include "bridge/git/commit.h"
+#include "bridge/git/confinement.h"
 #include "bridge/git/diff.h"
 #include "bridge/git/outgoing.h"
 #include "bridge/git/repository.h"
@@ -161,28 +165,66 @@ constexpr std::array<Operation, 7> kOperations{{{"status", do_status},
                                                 {"inspect_outgoing", do_inspect_outgoing},
                                                 {"track", do_track}}};
 
-Result<Json> answer(const Json& question) {
+// What a worker is from its first message on: of one repository, with one power.
+struct Place {
+  std::string root;
+  UserConfig user;
+};
+
+Result<Place> begin(const Json& message) {
+  RB_TRY(auto fields, Fields::of(message, "", kBadQuestion));
+  RB_TRY(const auto root, fields.text("root"));
+  RB_TRY(const auto power_name, fields.text("power"));
+  RB_TRY(const auto scratch, fields.text("scratch"));
+  RB_TRY(const bool waived, fields.flag("sandbox_waived", false));
+  const auto power = find_power(power_name);
+  if (!power) return fields.refuse_field("power", "is no power");
+  // Before libgit2 sees any of it.
+  RB_CHECK(audit_workdir(root));
+  RB_TRY(const auto bare, open_bare(root));
+  RB_TRY(auto user, UserConfig::read(bare.get()));
+  RB_TRY(const auto repository, Repository::open(root, user));
+  if (!waived) RB_CHECK(confine(repository, user, *power, scratch));
+  return Place{.root = root, .user = std::move(user)};
+}
+
+Result<Json> answer(const Place& place, const Json& question) {
   RB_TRY(auto fields, Fields::of(question, "", kBadQuestion));
   RB_TRY(const auto name, fields.text("op"));
-  RB_TRY(const auto root, fields.text("root"));
   const auto* operation = std::ranges::find(kOperations, name, &Operation::name);
   if (operation == kOperations.end()) return fields.refuse_field("op", "is no operation");
-  RB_TRY(const auto repository, Repository::open(root));
+  // Opened anew each time: whoever works in the repository changes it meanwhile.
+  RB_TRY(const auto repository, Repository::open(place.root, place.user));
   return operation->perform(repository, fields);
 }
 
+Result<void> reply(const Result<Json>& data) {
+  return wire::write_frame(kWorkerSocket, data ? encode_success(*data) : encode_failure(data.error()));
+}
+
 Result<void> serve() {
+  RB_TRY(const auto first, next_message());
+  const auto place = begin(first);
+  if (!place) return reply(fail(place.error()));
+  RB_CHECK(reply(Json::object()));
   for (;;) {
     RB_TRY(const auto body, wire::read_frame(kWorkerSocket, kMaxWorkerFrameBytes));
     if (!body) return {};
-    auto question = policy::parse_json(*body);
+    const auto question = policy::parse_json(*body);
     if (!question) return policy::refuse(kBadQuestion, "the bridge sent a malformed question");
-    const auto data = answer(*question);
-    RB_CHECK(wire::write_frame(kWorkerSocket, data ? encode_success(*data) : encode_failure(data.error())));
+    RB_CHECK(reply(answer(*place, *question)));
   }
 }
 
 }  // namespace
+
+// libgit2 sets the mode of each file it makes by name. In the sandbox modes are set only through a
+// descriptor, which cannot lead to a file that the sandbox does not open; so its call comes here instead of
+// to the C library.
+extern "C" int chmod(const char* path, mode_t mode) noexcept {
+  const platform::UniqueFd file(::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return file.valid() ? ::fchmod(file.get(), mode) : -1;
+}
 
 int main() {
   // Ends with the bridge, whatever it is in the middle of. The parent may be gone already.

@@ -1,6 +1,7 @@
 // What the bridge and a git worker say to each other over the worker's socket: frames of JSON, one question
 // and one answer, but for a commit, which is a conversation because the locks are the bridge's.
 //
+//   {"root", "power", "scratch", "sandbox_waived"}   the first message; the answer says whether it may begin
 //   {"op": …}  →  {"ok": true, "data": …}  |  {"ok": false, "error": {"code", "message", "details"?}}
 //
 //   commit:  {"op": "commit", …}            →  {"step": "lock"}

@@ -1,0 +1,36 @@
+// The git configuration of the bridge's user and of the machine: trusted, read once with everything it
+// includes, and handed on as one text, so that a worker in its sandbox needs none of those files any more.
+//
+// Promise: what git would use of the system, XDG and global files for this repository, conditional includes
+// decided by libgit2 (gitdir:, onbranch:). Owns: the text, in memory. Threads: one. Errors:
+// GIT_USER_CONFIG_INVALID. Source: git-config(1), "FILES" and "CONDITIONAL INCLUDES".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridge/git/git2.h"
+#include "platform/result.h"
+#include "platform/unique_fd.h"
+
+namespace repobridge::git {
+
+class UserConfig {
+ public:
+  // `repository`: for the conditions of includes.
+  static Result<UserConfig> read(git_repository* repository);
+
+  // A path that libgit2 opens.
+  [[nodiscard]] std::string path() const;
+  // Files of the user that git consults by their names: ignore rules and attributes, where they are there.
+  [[nodiscard]] std::vector<std::string> consulted_files() const;
+
+ private:
+  UserConfig() = default;
+  platform::UniqueFd text_;
+  std::optional<std::string> excludes_file_;
+  std::optional<std::string> attributes_file_;
+};
+
+}  // namespace repobridge::git

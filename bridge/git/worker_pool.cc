@@ -1,0 +1,78 @@
+#include "bridge/git/worker_pool.h"
+
+#include <optional>
+
+#include "bridge/git/worker.h"
+#include "bridge/parts.h"
+#include "bridge/wire/timeout.h"
+#include "policy/codes.h"
+
+namespace repobridge::git {
+
+struct WorkerPool::Kept {
+  explicit Kept(Worker started) : worker(std::move(started)) {}
+  Worker worker;
+  int questions = 0;
+  std::chrono::steady_clock::time_point born = std::chrono::steady_clock::now();
+  std::optional<wire::Timeout> end_of_life;  // set while it is kept
+};
+
+namespace {
+
+// The worker itself failed, as opposed to what it was asked.
+bool is_fault_of_worker(const Error& error) {
+  return error.code == policy::codes::kGitFailed.name || error.code == policy::codes::kGitTimeout.name ||
+         error.code == policy::codes::kCallCancelled.name || error.code == policy::codes::kInternalError.name;
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool() = default;
+WorkerPool::~WorkerPool() = default;
+
+void WorkerPool::clear() { kept_.clear(); }
+
+std::unique_ptr<WorkerPool::Kept> WorkerPool::take(const std::string& root) {
+  const auto found = kept_.find(root);
+  if (found == kept_.end()) return nullptr;
+  auto worker = std::move(found->second);
+  kept_.erase(found);
+  worker->end_of_life.reset();
+  return worker;
+}
+
+void WorkerPool::keep(const bridge::CallContext& context, const std::string& root,
+                      std::unique_ptr<Kept> worker) {
+  const auto end = worker->born + kLongestLife;
+  const bool spent = worker->questions >= kMostQuestions || std::chrono::steady_clock::now() >= end;
+  if (spent || kept_.contains(root)) return;
+  worker->end_of_life.emplace(context.executor, end, [this, root] { kept_.erase(root); });
+  kept_.emplace(root, std::move(worker));
+}
+
+asio::awaitable<Result<policy::Json>> WorkerPool::ask(bridge::CallContext context, const bridge::Parts& parts,
+                                                      std::string root, policy::Json question) {
+  auto worker = take(root);
+  const bool was_kept = worker != nullptr;
+  if (!was_kept) {
+    WorkerOrder order{.root = root};
+    auto started = co_await Worker::start(context, parts, std::move(order));
+    if (!started) co_return fail(std::move(started).error());
+    worker = std::make_unique<Kept>(*std::move(started));
+  }
+  ++worker->questions;
+  auto answer = co_await worker->worker.ask(context, question);
+  if (answer || !is_fault_of_worker(answer.error())) {
+    keep(context, root, std::move(worker));
+    co_return answer;
+  }
+  // It may have died before the question came; a fresh one gets a fair chance, once.
+  const bool died = answer.error().code == policy::codes::kGitFailed.name && !context.deadline.passed();
+  if (!was_kept || !died) co_return answer;
+  worker.reset();
+  WorkerOrder order{.root = root};
+  RB_CO_TRY(auto fresh, co_await Worker::start(context, parts, std::move(order)));
+  co_return co_await fresh.ask(context, std::move(question));
+}
+
+}  // namespace repobridge::git
