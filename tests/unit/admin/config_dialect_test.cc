@@ -3,6 +3,7 @@
 
 #include "policy/actions.h"
 #include "policy/env_file.h"
+#include "policy/repo_path.h"
 #include "policy/settings.h"
 
 namespace repobridge::policy {
@@ -72,6 +73,13 @@ TEST(ConfigDialect, NamesTheJsonPathOfALongActionName) {
 
 TEST(ConfigDialect, NamesTheElementOfAList) {
   EXPECT_EQ(quoted_name("workdirs[0].path"), "'workdirs[0].path'");
+}
+
+TEST(RepoPath, TakesABackslashForASeparatorWhenItLooksForGitsOwnData) {
+  EXPECT_FALSE(RepoPath::parse("a\\.git\\config"));
+  EXPECT_FALSE(RepoPath::parse(".GIT\\config"));
+  EXPECT_FALSE(RepoPath::parse("a\\git~1"));
+  EXPECT_TRUE(RepoPath::parse("a\\.gitignore"));
 }
 
 }  // namespace
