@@ -70,6 +70,11 @@ Result<std::optional<std::string>> read_beneath_if_present(int root, const std::
                                                            std::size_t max_bytes);
 Result<std::string> read_link_beneath(int directory, const std::string& name);
 
+// The whole of a file that decides what we may do: a regular file and no link, of this user or root, that
+// nobody else may write and whose directories check_ancestors() accepts. Links above it are resolved first.
+// Code FILE_UNTRUSTED when it is another kind of file, FILE_TOO_LARGE past `max_bytes`.
+Result<std::string> read_trusted_file(const std::string& path, std::size_t max_bytes);
+
 Result<std::vector<std::string>> list_directory(int directory);
 
 Result<void> write_all(int fd, std::string_view bytes);

@@ -116,6 +116,24 @@ Result<std::string> read_link_beneath(int directory, const std::string& name) {
   return std::string(target.data(), static_cast<std::size_t>(length));
 }
 
+Result<std::string> read_trusted_file(const std::string& path, std::size_t max_bytes) {
+  RB_TRY(const auto directory, canonical_path(directory_part(path)));
+  const std::string real = (directory == "/" ? "" : directory) + "/" + path.substr(path.rfind('/') + 1);
+  RB_CHECK(check_ancestors(real));
+  UniqueFd fd(::open(real.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const int os_code = errno;
+  if (!fd.valid() && os_code != ELOOP) return os_failure("open a file", os_code);
+  const auto untrusted = [] {
+    return refusal(Kind::forbidden, "FILE_UNTRUSTED",
+                   "it is not a regular file of this user or root that nobody else may write");
+  };
+  if (!fd.valid()) return untrusted();
+  RB_TRY(const auto facts, facts_of(fd.get()));
+  const bool owner = facts.owner == ::geteuid() || facts.owner == 0;
+  if (!facts.is_regular() || !owner || (facts.mode & kOthersMayWrite) != 0) return untrusted();
+  return read_regular(fd.get(), max_bytes);
+}
+
 Result<std::vector<std::string>> list_directory(int directory) {
   // A fresh open file description, since reading entries moves a position that copies of `directory` share.
   UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

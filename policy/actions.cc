@@ -74,7 +74,10 @@ Result<std::map<RepoPath, std::string>> read_integrity(Fields& fields, const std
               "' is not 64 lower-case hex digits; `repobridge pin show` prints the digests to paste",
           Json{{"argument", where}, {"path", name}});
     }
-    pins.emplace(*std::move(path), digest.get<std::string>());
+    if (!pins.emplace(*std::move(path), digest.get<std::string>()).second) {
+      return refuse(codes::kConfigInvalidSetting, variable + ": '" + where + "' names one file twice",
+                    Json{{"argument", where}, {"path", name}});
+    }
   }
   return pins;
 }

@@ -40,11 +40,21 @@ class Line {
   }
 
  private:
+  // Where a comment begins: a '#' at the start or after a blank.
+  static std::size_t comment_in(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) return i;
+    }
+    return std::string_view::npos;
+  }
+
   Result<std::string> bare() {
     const bool json = text_.starts_with('{') || text_.starts_with('[');
     if (!json) {
-      const auto comment = text_.starts_with('#') ? 0 : text_.find(" #");
-      text_ = trimmed(text_.substr(0, comment));
+      text_ = trimmed(text_.substr(0, comment_in(text_)));
+      if (text_.find_first_of("'\"") != std::string_view::npos) {
+        return refused("a value that holds a quote must itself be quoted");
+      }
     }
     RB_CHECK(not_expandable(text_));
     return std::string(text_);

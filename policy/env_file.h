@@ -1,13 +1,12 @@
 // The administrator's env file: NAME=value lines, read once, by rules that no shell has a part in.
 //
 // Promise: nothing is expanded or executed. A value is bare, 'single-quoted' (verbatim) or "double-quoted"
-// (with
-// \" and \\). A bare value that begins with { or [ is taken to the end of its line; in any other bare value
-// " #" begins a comment. A $ that another reader of such files would expand ($NAME, ${…}, $$) is refused
-// outside single quotes, so that a file never means one thing here and another there. `export`, a name given
-// twice, unbalanced quotes, control characters and bytes that are not UTF-8 are refused.
-// Errors: CONFIG_INVALID with the line's number.
-// Source: docs/POLICY.md, "The env file".
+// (with \" and \\). A bare value that begins with { or [ is taken to the end of its line; any other bare
+// value holds no quote, and a # after a blank begins a comment in it. A $ that another reader of such files
+// would expand ($NAME, ${…}, $$) is refused outside single quotes, so that a file never means one thing here
+// and another there. `export`, a name given twice, unbalanced quotes, control characters and bytes that are
+// not UTF-8 are refused. Errors: CONFIG_INVALID with the line's number. Source: docs/POLICY.md, "The env
+// file".
 #pragma once
 
 #include <cstddef>

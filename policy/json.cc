@@ -93,10 +93,10 @@ std::string dump_json(const Json& value) {
 }
 
 std::string quoted_name(std::string_view name) {
-  constexpr std::size_t kLongest = 64;
+  constexpr std::size_t kLongest = 128;
   const bool plain =
       !name.empty() && name.size() <= kLongest && std::ranges::all_of(name, [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '[' || c == ']';
       });
   return plain ? "'" + std::string(name) + "'" : "(a name that is not plain text)";
 }

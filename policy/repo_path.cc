@@ -83,8 +83,12 @@ Result<void> check_component(std::string_view component, std::string_view path) 
 }  // namespace
 
 bool is_dot_git(std::string_view component) {
-  const std::string ntfs = lower_ascii(ntfs_name(component));
-  return ntfs == ".git" || ntfs == "git~1" || lower_ascii(without_ignored(component)) == ".git";
+  if (lower_ascii(without_ignored(component)) == ".git") return true;
+  // A backslash separates components on NTFS, so each part is a name there.
+  return std::ranges::any_of(split(component, '\\'), [](const std::string& part) {
+    const std::string name = lower_ascii(ntfs_name(part));
+    return name == ".git" || name == "git~1";
+  });
 }
 
 std::string c_quoted(std::string_view bytes) {

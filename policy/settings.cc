@@ -69,9 +69,9 @@ class Variables {
     return values;
   }
 
-  [[nodiscard]] Result<void> nothing_else() const {
+  [[nodiscard]] Result<void> nothing_else(const std::set<std::string>& slots) const {
     for (const auto& [name, value] : *file_) {
-      const bool unused_slot = value.text.empty() && is_slot(name);
+      const bool unused_slot = is_slot(name) && !slots.contains(name.substr(0, kSlotLength));
       if (!asked_.contains(name) && !unused_slot) {
         return refuse_variable(name, "is not known; `repobridge init` writes an example of every setting");
       }
@@ -144,6 +144,7 @@ Result<WorkdirSettings> read_workdir(Variables& variables, const std::string& sl
                            "must be a letter followed by at most 31 letters, digits, '_' and '-'");
   }
   workdir.path = variables.text(slot + "PATH").value_or("");
+  if (workdir.path.empty()) return refuse_variable(slot + "PATH", "is missing");
   if (!workdir.path.starts_with('/')) return refuse_variable(slot + "PATH", "must be an absolute path");
   workdir.description = variables.text(slot + "DESCRIPTION").value_or("");
   if (workdir.description.size() > kMaxDescriptionBytes) {
@@ -227,11 +228,12 @@ Result<Settings> read_settings(const EnvFile& file) {
   RB_CHECK(check_directories(settings));
   RB_TRY(settings.push_allowed, read_push_allowed(variables));
   RB_TRY(settings.limits, read_limits(variables));
-  for (const auto& slot : slots_in(file)) {
+  const auto slots = slots_in(file);
+  for (const auto& slot : slots) {
     RB_TRY(auto workdir, read_workdir(variables, slot));
     settings.workdirs.push_back(std::move(workdir));
   }
-  RB_CHECK(variables.nothing_else());
+  RB_CHECK(variables.nothing_else(slots));
   RB_CHECK(check_aliases(settings.workdirs));
   return settings;
 }
