@@ -256,6 +256,20 @@ TEST(ChildProcess, CountsOnlyCodeZeroAsSuccess) {
   EXPECT_FALSE(ExitStatus{}.success());
 }
 
+// With SIGCHLD ignored the kernel reaps by itself and forgets the status.
+TEST(ChildProcess, IsNoSuccessWhenItsStatusIsLost) {
+  ::signal(SIGCHLD, SIG_IGN);
+  Child child("sleeper", {});
+  child.process().signal(SIGTERM);
+
+  const auto status = child.process().reap();
+
+  ::signal(SIGCHLD, SIG_DFL);
+  EXPECT_FALSE(status.success());
+  EXPECT_EQ(status.code, std::nullopt);
+  EXPECT_EQ(status.signal, std::nullopt);
+}
+
 TEST(ChildProcess, ShowsItsEndOnADescriptor) {
   Child child("sleeper", {});
   ASSERT_NE(child.wait_until_ready(), -1);
