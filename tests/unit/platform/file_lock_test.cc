@@ -135,6 +135,12 @@ TEST(FileLock, RefusesAFifoWithoutWaiting) {
   EXPECT_EQ(code_of(FileLock::try_lock(dir.fifo("lock"))), "LOCK_UNSAFE");
 }
 
+TEST(FileLock, RefusesADirectory) {
+  const TemporaryDirectory dir;
+
+  EXPECT_EQ(code_of(FileLock::try_lock(dir.make("lock"))), "LOCK_UNSAFE");
+}
+
 TEST(FileLock, RefusesSomeoneElsesFile) {
   const TemporaryDirectory dir;
   const auto path = dir.write("lock", "", 0666);
