@@ -184,6 +184,39 @@ TEST(Listener, LeavesSomeoneElsesStaleSocketAlone) {
   EXPECT_TRUE(exists(dir / "s"));
 }
 
+// Between bind(2) and listen(2) a socket looks stale; a second bridge must not remove it then.
+TEST(Listener, TakesNobodyForStaleWhoIsStillBinding) {
+  const TemporaryDirectory dir;
+  const auto turn = value_of(FileLock::try_lock(dir / "s.lock"));
+  leave_stale_socket(dir / "s");
+
+  EXPECT_EQ(code_of(Listener::bind(dir / "s")), "SOCKET_PATH_IN_USE");
+
+  EXPECT_TRUE(exists(dir / "s"));
+}
+
+TEST(Listener, LetsExactlyOneOfTwoBridgesIn) {
+  const TemporaryDirectory dir;
+  for (int round = 0; round < 200; ++round) {
+    std::barrier<> together(2);
+    std::optional<Result<Listener>> first;
+    std::optional<Result<Listener>> second;
+    const auto start = [&](std::optional<Result<Listener>>& listener) {
+      together.arrive_and_wait();
+      listener.emplace(Listener::bind(dir / "s"));
+    };
+
+    std::thread other([&] { start(second); });
+    start(first);
+    other.join();
+
+    ASSERT_NE(first->has_value(), second->has_value());
+    ASSERT_EQ(code_of(*first) + code_of(*second),
+              first->has_value() ? "OKSOCKET_PATH_IN_USE" : "SOCKET_PATH_IN_USEOK");
+    ASSERT_TRUE(answers(dir / "s"));
+  }
+}
+
 TEST(Listener, RemovesItsSocketWhenItGoes) {
   const TemporaryDirectory dir;
 
