@@ -63,6 +63,21 @@ TEST(ProcessTree, ClosesItselfToOtherProcessesOfTheUser) {
   EXPECT_TRUE(said(root.lines(), "dumpable 0"));
 }
 
+TEST(ProcessTree, SaysWhatExecSaidAndLeavesNoChild) {
+  const tests::TemporaryDirectory dir;
+  const auto text = dir.write("text", "echo no shell reads this\n", 0755);
+  const auto plain = dir.write("plain", "", 0644);
+
+  const auto refusal = [](const std::string& program, int os_code) {
+    return said(Child("tree_root", {"wait", program}).lines(),
+                "refused START_FAILED " + std::to_string(os_code) + " none_left 1");
+  };
+
+  EXPECT_TRUE(refusal(dir / "nothing", ENOENT));
+  EXPECT_TRUE(refusal(text, ENOEXEC));
+  EXPECT_TRUE(refusal(plain, EACCES));
+}
+
 TEST(ProcessTree, FindsAndEndsWhatHidInAnotherSession) {
   Child root("tree_root", {"wait", path_of_child("runaway")});
   const pid_t hidden = root.wait_until_ready();
