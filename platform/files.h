@@ -63,8 +63,8 @@ Result<std::optional<FileFacts>> facts_at(int directory, const std::string& name
 // Whether an error only says that nothing of that name is there.
 bool is_absent(const Error& error);
 
-// The whole of a regular file. Code FILE_TOO_LARGE when it holds more than `max_bytes`, NOT_A_REGULAR_FILE
-// when it is something else.
+// The whole of a regular file, wherever the descriptor stands in it. Code FILE_TOO_LARGE when it holds more
+// than `max_bytes`, NOT_A_REGULAR_FILE when it is something else.
 Result<std::string> read_regular(int fd, std::size_t max_bytes);
 Result<std::optional<std::string>> read_beneath_if_present(int root, const std::string& relative,
                                                            std::size_t max_bytes);

@@ -87,7 +87,7 @@ Result<std::string> read_regular(int fd, std::size_t max_bytes) {
   bytes.reserve(std::min<std::size_t>(facts.size_bytes + 1, max_bytes + 1));
   std::array<char, 65536> chunk{};
   for (;;) {
-    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    const ssize_t got = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(bytes.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_failure("read a file", errno);
     if (got == 0) return bytes;

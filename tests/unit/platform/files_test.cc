@@ -297,6 +297,15 @@ TEST(ReadRegular, RefusesAHugeFileWithoutReadingItWhole) {
   EXPECT_EQ(read.error().kind, Kind::too_large);
 }
 
+TEST(ReadRegular, ReadsTheWholeFileWhereverTheDescriptorStands) {
+  const TemporaryDirectory dir;
+  const auto file = opened(dir.write("f", "all of it"));
+  ASSERT_EQ(::lseek(file.get(), 4, SEEK_SET), 4);
+
+  EXPECT_EQ(value_of(read_regular(file.get(), 100)), "all of it");
+  EXPECT_EQ(value_of(read_regular(file.get(), 100)), "all of it");
+}
+
 TEST(ReadRegular, RefusesWhatIsNoRegularFile) {
   const TemporaryDirectory dir;
   dir.fifo("pipe");
