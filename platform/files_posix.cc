@@ -223,6 +223,7 @@ Result<void> make_private_directory(const std::string& path) {
     if (errno != ENOENT) return os_failure("look at a private directory", errno);
     const std::string above = directory_part(path);
     if (::access(above.c_str(), F_OK) != 0 && above != path) RB_CHECK(make_private_directory(above));
+    RB_CHECK(check_ancestors(path));  // first, so that a refusal leaves nothing behind
     if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
       return os_failure("make a private directory", errno);
     }

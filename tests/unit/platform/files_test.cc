@@ -564,6 +564,20 @@ TEST(MakePrivateDirectory, RefusesSomeoneElsesDirectory) {
   EXPECT_EQ(code_of(make_private_directory(path)), "DIRECTORY_UNSAFE");
 }
 
+TEST(MakePrivateDirectory, MakesNothingWhereOthersCouldReplaceIt) {
+  const TemporaryDirectory dir;
+  dir.make("open", 0777);
+  dir.make("real");
+  dir.link("link", "real");
+
+  EXPECT_EQ(code_of(make_private_directory(dir / "open/d")), "DIRECTORY_UNSAFE");
+  EXPECT_EQ(code_of(make_private_directory(dir / "open/d/e")), "DIRECTORY_UNSAFE");
+  EXPECT_EQ(code_of(make_private_directory(dir / "link/d")), "DIRECTORY_UNSAFE");
+
+  EXPECT_FALSE(exists(dir / "open/d"));
+  EXPECT_FALSE(exists(dir / "real/d"));
+}
+
 TEST(CheckAncestors, AcceptsDirectoriesThatOnlyThisUserMayWrite) {
   const TemporaryDirectory dir;
   dir.make("d", 0755);
