@@ -206,14 +206,17 @@ Result<void> publish_file(const std::string& path, std::string_view bytes, mode_
 }
 
 Result<void> check_ancestors(const std::string& path) {
-  for (std::string above = directory_part(path);; above = directory_part(above)) {
+  std::error_code ec;
+  const auto absolute = std::filesystem::absolute(path, ec).string();
+  if (ec) return os_failure("look at a directory above", ec.value());
+  for (std::string above = directory_part(absolute);; above = directory_part(above)) {
     struct stat s {};
     if (::lstat(above.c_str(), &s) != 0) return os_failure("look at a directory above", errno);
     if (!S_ISDIR(s.st_mode) || others_can_replace_entries(s)) {
       return refusal(Kind::forbidden, "DIRECTORY_UNSAFE",
                      "a directory above is not a real directory that only this user or root may write");
     }
-    if (above == "/" || above == ".") return {};
+    if (above == "/") return {};
   }
 }
 

@@ -626,6 +626,19 @@ TEST(CheckAncestors, ReportsAMissingDirectory) {
   EXPECT_EQ(os_code_of(check_ancestors(dir / "nothing/f")), ENOENT);
 }
 
+TEST(CheckAncestors, FollowsARelativePathUpToTheTop) {
+  const TemporaryDirectory dir;
+  dir.make("open", 0777);
+  dir.make("open/here");
+  const auto before = opened(".", O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::chdir((dir / "open/here").c_str()), 0);
+
+  const auto checked = check_ancestors("f");
+
+  ASSERT_EQ(::fchdir(before.get()), 0);
+  EXPECT_EQ(code_of(checked), "DIRECTORY_UNSAFE");
+}
+
 TEST(CanonicalPath, HasNoLinksDotsOrDoubledSlashes) {
   const TemporaryDirectory dir;
   dir.make("real");
