@@ -50,7 +50,8 @@ struct FileFacts {
 enum class OpenAs : std::uint8_t {
   readable,   // for reading; never waits for a writer
   directory,  // a directory whose entries can be read
-  location,   // only the place: for facts, or as the root of further opens
+  location,   // only the place: for facts, or as the root of further opens; a link at the end is itself a
+              // place
 };
 
 Result<UniqueFd> open_directory(const std::string& absolute_path);
@@ -83,8 +84,8 @@ Result<void> sync_file(int fd);
 // Creates `path`, which must not exist, with `mode`, durable when it returns.
 Result<void> create_file(const std::string& path, std::string_view bytes, mode_t mode);
 
-// Replaces `path` or creates it. Refused, and the target untouched, when what stands there is not a private
-// regular file of this user (TARGET_UNSAFE). Durable when it returns.
+// Replaces `path` or creates it, with `mode`. Refused, and the target untouched, when what stands there is
+// not a regular file of this user that nobody else may write (TARGET_UNSAFE). Durable when it returns.
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode);
 // The first half of publish_file() alone: would it be accepted?
 Result<void> check_publishable(const std::string& path);
