@@ -64,9 +64,16 @@ Result<Call> read_inspect(Fields& fields) {
   return call;
 }
 
+// An empty name would mean none, and only view workdirs goes without one.
+Result<std::string> read_workdir(Fields& fields) {
+  RB_TRY(auto workdir, fields.text("workdir"));
+  if (workdir.empty()) return fields.refuse_field("workdir", "is empty; view workdirs lists the aliases");
+  return workdir;
+}
+
 Result<Call> read_run(Fields& fields) {
   RunActionCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   RB_TRY(call.action, fields.text("action"));
   RB_TRY(const auto path, fields.optional_text("path"));
   if (path) {
@@ -77,7 +84,7 @@ Result<Call> read_run(Fields& fields) {
 
 Result<Call> read_commit(Fields& fields) {
   CommitCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   RB_TRY(call.paths, read_paths(fields));
   RB_TRY(const auto message, fields.text("message"));
   RB_TRY(call.message, checked_commit_message(message));
@@ -86,7 +93,7 @@ Result<Call> read_commit(Fields& fields) {
 
 Result<Call> read_push(Fields& fields) {
   PushCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   return call;
 }
 

@@ -88,6 +88,19 @@ TEST(ParseCall, RefusesWhatIsNoObject) {
   }
 }
 
+TEST(ParseCall, NeedsAWorkdirThatIsNamed) {
+  for (const auto tool : kEveryTool) {
+    auto arguments = *parse_json(sound_arguments(tool));
+    for (const auto& value : {Json(""), Json(nullptr), Json(1), Json::array()}) {
+      arguments["workdir"] = value;
+      EXPECT_EQ(code_of(parse_call(tool, arguments)), "INVALID_ARGUMENT") << name_of(tool) << " " << value;
+      EXPECT_EQ(argument_of(parse_call(tool, arguments)), "workdir");
+    }
+    arguments.erase("workdir");
+    EXPECT_EQ(argument_of(parse_call(tool, arguments)), "workdir") << name_of(tool);
+  }
+}
+
 // --- inspect_repo ------------------------------------------------------------------------------------------
 
 TEST(ParseInspect, ListsTheWorkdirsWithoutNamingOne) {

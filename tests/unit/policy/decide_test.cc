@@ -120,6 +120,16 @@ TEST(Decide, TakesAnAliasExactly) {
   }
 }
 
+// Only view workdirs names none. A call without a workdir would otherwise be approved without one.
+TEST(Decide, ApprovesNoOtherCallThatNamesNoWorkdir) {
+  EXPECT_EQ(verdict(status_of_workdir("")), "WORKDIR_NOT_FOUND");
+  EXPECT_EQ(verdict(diff_of("", "a")), "WORKDIR_NOT_FOUND");
+  for (const auto& call : writing_calls("")) {
+    EXPECT_EQ(verdict(call), "WORKDIR_NOT_FOUND");
+    EXPECT_EQ(code_of(precheck(front_side(policy(), front()), call)), "WORKDIR_NOT_FOUND");
+  }
+}
+
 TEST(Decide, ApprovesNothingWhereNoWorkdirIsConfigured) {
   const BridgePolicy empty;
 
