@@ -67,10 +67,29 @@ TEST(CommitMessageRefusal, IsForEveryControlCharacterButNewlineAndTab) {
   }
 }
 
+TEST(CommitMessageRefusal, SaysAtWhichByteOfWhatWasSent) {
+  const auto message = message_of(checked_commit_message("one\r\ntwo\r\n\x1b[31m"));
+
+  EXPECT_NE(message.find("character 27 at byte 10;"), std::string::npos) << message;
+  EXPECT_NE(message_of(checked_commit_message("a\rb")).find("character 13 at byte 1;"), std::string::npos);
+}
+
 TEST(CommitMessageRefusal, IsForBytesThatAreNotUtf8) {
   for (const char* text : {"caf\xE9", "\xC3", "a\xED\xA0\x80"}) {
     EXPECT_EQ(message_of(checked_commit_message(text)), "the message is not UTF-8");
   }
+}
+
+TEST(CommitMessageRefusal, ComesOneByteAfterTheLimit) {
+  const auto of_size = [](std::size_t size) { return std::string(size, 'x'); };
+
+  EXPECT_EQ(code_of(checked_commit_message(of_size(kMaxMessageBytes - 1))), "OK");
+  EXPECT_EQ(code_of(checked_commit_message(of_size(kMaxMessageBytes - 1) + "\n")), "OK");
+  // With the newline that ends it, it would be a byte too long.
+  EXPECT_EQ(code_of(checked_commit_message(of_size(kMaxMessageBytes))), "INVALID_COMMIT_MESSAGE");
+  EXPECT_EQ(code_of(checked_commit_message(of_size(kMaxMessageBytes + 1))), "INVALID_COMMIT_MESSAGE");
+  EXPECT_EQ(code_of(checked_commit_message(std::string(kMaxMessageBytes + 1, '\n'))),
+            "INVALID_COMMIT_MESSAGE");
 }
 
 }  // namespace
