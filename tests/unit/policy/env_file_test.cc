@@ -62,6 +62,11 @@ TEST(EnvFile, TrimsABareValueAndEndsItAtAComment) {
   EXPECT_EQ(read("C:\\dir"), "C:\\dir");
 }
 
+TEST(EnvFile, TakesAHashThatFollowsNoBlankForItself) {
+  EXPECT_EQ(read("#x"), "#x");
+  EXPECT_EQ(read("#"), "#");
+}
+
 TEST(EnvFile, TakesASingleQuotedValueVerbatim) {
   EXPECT_EQ(read("' x '"), " x ");
   EXPECT_EQ(read("'$HOME ${X} $$ `id` # \\ \"'"), "$HOME ${X} $$ `id` # \\ \"");
@@ -113,7 +118,7 @@ TEST(EnvFile, RefusesQuotesThatAreNotBalanced) {
 
 TEST(EnvFile, RefusesWhatFollowsAQuote) {
   for (const char* value :
-       {"'x'y", "'x' y", "'x''y'", "\"x\"y", "\"x\" \"y\"", "\"x\"'y'"}) {
+       {"'x'y", "'x' y", "'x''y'", "\"x\"y", "\"x\" \"y\"", "\"x\"'y'", "'x'#y", "\"x\"#y"}) {
     expect_refused(value, "follows the closing quote");
   }
 }
