@@ -6,6 +6,9 @@
 namespace repobridge::policy {
 namespace {
 
+constexpr const char* kNotJson = "the text is not valid JSON";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // Builds the value as the parser walks the text, which is where duplicates and depth can still be seen.
 class StrictReader final : public nlohmann::json_sax<Json> {
  public:
@@ -29,7 +32,7 @@ class StrictReader final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    fault_ = {.what = "the text is not valid JSON", .at_byte = position};
+    fault_ = {.what = kNotJson, .at_byte = position};
     return false;
   }
 
@@ -77,12 +80,18 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   std::vector<Json*>
       open_;  // a parent gets no further element while a child of it is open, so these stay valid
   std::string key_;
-  JsonFault fault_{.what = "the text is not valid JSON"};
+  JsonFault fault_{.what = kNotJson};
 };
 
 }  // namespace
 
 tl::expected<Json, JsonFault> parse_json(std::string_view text) {
+  // The library would skip the one and take the other for the end of the text, whatever follows.
+  const auto nul = text.find('\0');
+  if (nul != std::string_view::npos || text.starts_with(kByteOrderMark)) {
+    return tl::unexpected(
+        JsonFault{.what = kNotJson, .at_byte = nul == std::string_view::npos ? 1 : nul + 1});
+  }
   StrictReader reader;
   if (!Json::sax_parse(text, &reader)) return tl::unexpected(reader.fault());
   return std::move(reader.root);

@@ -45,6 +45,12 @@ TEST(ParseJson, RefusesWhatFollowsTheValue) {
   check_not_json({"{} {}", "{}x", "1 2", "[],", "{}]", "null\nnull"});
 }
 
+TEST(ParseJson, RefusesANulByteWhereverItStands) {
+  check_not_json({"{}\0"sv, "{}\0x"sv, "\0{}"sv, "[1,\0"sv, "\0"sv});
+}
+
+TEST(ParseJson, RefusesAByteOrderMark) { check_not_json({"\xEF\xBB\xBF{}", "{}\xEF\xBB\xBF"}); }
+
 TEST(ParseJson, RefusesOtherDialects) {
   check_not_json({"{a:1}", "{'a':1}", "[1,]", R"({"a":1,})", "[1 2]", "/* c */ {}", "{} // c", "# c\n{}",
                   "True", "undefined", "0x10", "1_000"});
