@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxJsonDepth = 32;
 
 struct JsonFault {
   std::string what;         // fixed text, never a part of the input
-  std::size_t at_byte = 0;
+  std::size_t at_byte = 0;  // how many bytes were read when it was noticed
 };
 
 tl::expected<Json, JsonFault> parse_json(std::string_view text);

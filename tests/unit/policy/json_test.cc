@@ -109,6 +109,15 @@ TEST(ParseJson, CountsOnlyOpenLevels) {
   EXPECT_EQ(fault_in(text + "[]]"), "none");
 }
 
+TEST(ParseJson, SaysAtWhichByteTheFaultIs) {
+  const auto at = [](std::string_view text) { return parse_json(text).error().at_byte; };
+
+  EXPECT_EQ(at("[1, x]"), 5U);
+  EXPECT_EQ(at("{}\0x"sv), 3U);
+  EXPECT_EQ(at(R"({"a":1,"a":2})"), 10U);
+  EXPECT_EQ(at(std::string(100, ' ') + std::string(kMaxJsonDepth + 1, '[')), 100 + kMaxJsonDepth + 1);
+}
+
 TEST(ParseJson, RepeatsNothingOfTheInput) {
   for (const char* text : {"[secret]", R"({"secret":1,"secret":2})"}) {
     EXPECT_EQ(fault_in(text).find("secret"), std::string::npos);
