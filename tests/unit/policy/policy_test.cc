@@ -149,6 +149,37 @@ TEST(BridgePolicy, IsReadOnlyWhereNothingIsSaid) {
   EXPECT_TRUE(policy.workdirs.at("w").read_only);
 }
 
+TEST(BridgePolicy, RefusesValuesOutOfBounds) {
+  const std::vector<std::pair<const char*, Json>> edits{
+      {"/version", 0},
+      {"/version", 2},
+      {"/version", "1"},
+      {"/version", true},
+      {"/limits/secret_detection", "on"},
+      {"/limits/max_response_items", 0},
+      {"/limits/max_response_items", Limits::kMostItems + 1},
+      {"/limits/max_response_chars", Limits::kLeastChars - 1},
+      {"/limits/max_response_chars", Limits::kMostChars + 1},
+      {"/fronts", Json::object()},
+      {"/fronts/0/workdirs", "w"},
+      {"/fronts/0/read_only", 0},
+      {"/push_allowed/0", "https://a.example/not-a-prefix"},
+      {"/push_allowed/0", "file:///srv/"},
+      {"/workdirs/1/alias", "no alias"},
+      {"/workdirs/1/alias", "plain"},
+      {"/workdirs/1/read_only", "false"},
+      {"/workdirs/1/rules/extra_deny_globs", {"a/b"}},
+      {"/workdirs/1/actions/check/integrity", Json::object()},
+      {"/workdirs/1/actions/check/timeout_seconds", 41},
+      {"/workdirs/1/push/url", "http://a.example/r"},
+      {"/workdirs/1/push/url", 1},
+      {"/workdirs/1/identity", "A B"}};
+  for (const auto& [pointer, value] : edits) {
+    EXPECT_EQ(code_of(bridge_policy_from_json(edited(full_json(), pointer, value))), "CONFIG_INVALID")
+        << pointer << " " << value;
+  }
+}
+
 TEST(BridgePolicy, NamesTheFieldOfARefusalByItsPath) {
   const auto refused = bridge_policy_from_json(edited(full_json(), "/workdirs/1/push/branches", "main"));
 
