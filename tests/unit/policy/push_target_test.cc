@@ -65,6 +65,11 @@ TEST_F(BadPushUrl, OfAnotherScheme) {
                   "://example.org/r"});
 }
 
+TEST_F(BadPushUrl, ThatNamesARemoteHelper) {
+  expect_refused({"ext::sh", "ext::sh%20-c", "ext::a[:b", "fd::3", "https::https://example.org/o/r",
+                  "file::/srv/r", "transport::address", "ext::[::1]:x", "git@host::[::1]"});
+}
+
 TEST_F(BadPushUrl, ThatIsALocalPath) {
   expect_refused({"/srv/r.git", "./r.git", "../r.git", "r.git", "", ".", "./a:b", "/a:b", "a/b:c"});
 }
