@@ -75,9 +75,8 @@ void find_matches(const Pattern& pattern, std::string_view text, std::vector<Spa
   }
 }
 
-std::vector<Span> all_matches(std::string_view text) {
-  std::vector<Span> found;
-  for (const auto& pattern : patterns()) find_matches(*pattern, text, found);
+// In order, those that overlap as one.
+std::vector<Span> merge(std::vector<Span> found) {
   std::ranges::sort(found, {}, &Span::begin);
   std::vector<Span> merged;
   for (const auto& span : found) {
@@ -90,14 +89,28 @@ std::vector<Span> all_matches(std::string_view text) {
   return merged;
 }
 
-std::string replace_exact(std::string text, const std::vector<std::string>& exact) {
+std::vector<Span> all_matches(std::string_view text) {
+  std::vector<Span> found;
+  for (const auto& pattern : patterns()) find_matches(*pattern, text, found);
+  return merge(std::move(found));
+}
+
+// Found in the text as it came, all of them, before any is replaced: one may begin, end or lie in another.
+std::string replace_exact(std::string_view text, const std::vector<std::string>& exact) {
+  std::vector<Span> found;
   for (const auto& secret : exact) {
-    for (auto at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + kRedacted.size())) {
-      text.replace(at, secret.size(), kRedacted);
+    for (auto at = text.find(secret); at != std::string_view::npos; at = text.find(secret, at + 1)) {
+      found.push_back({at, at + secret.size()});
     }
   }
-  return text;
+  std::string out;
+  std::size_t done = 0;
+  for (const auto& span : merge(std::move(found))) {
+    out += text.substr(done, span.begin - done);
+    out += kRedacted;
+    done = span.end;
+  }
+  return out + std::string(text.substr(done));
 }
 
 }  // namespace

@@ -51,6 +51,18 @@ TEST(ExactSecrets, MayHoldAnyBytes) {
   }
 }
 
+TEST(ExactSecrets, LeaveNothingOfTheLongerOneBehind) {
+  EXPECT_EQ(redacted("x hunter2hunter2-and-more y", {"hunter2hunter2", "hunter2hunter2-and-more"}),
+            "x [REDACTED] y");
+  EXPECT_EQ(redacted("x hunter2hunter2-and-more y", {"hunter2hunter2-and-more", "hunter2hunter2"}),
+            "x [REDACTED] y");
+}
+
+TEST(ExactSecrets, LeaveNothingOfTwoThatOverlap) {
+  EXPECT_EQ(redacted("<firstpart-shared-lastpart>", {"firstpart-shared", "shared-lastpart"}), "<[REDACTED]>");
+  EXPECT_EQ(redacted("<abababababab>", {"abababab"}), "<[REDACTED]>");
+}
+
 TEST(ExactSecrets, AreNotLookedForInTheirOwnReplacement) {
   EXPECT_EQ(redacted("REDACTED my-secret-value", {"REDACTED", "my-secret-value"}), "[REDACTED] [REDACTED]");
 }
