@@ -35,7 +35,7 @@ const std::vector<std::unique_ptr<Pattern>>& patterns() {
          R"(\b((?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}))", R"(\b(pypi-[A-Za-z0-9_-]{30,}))",
          R"(\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}))",
          R"((?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|bearer|token)\s+([A-Za-z0-9+/=._~-]{8,}))",
-         R"([a-z][a-z0-9+.-]*://[^\s/:@"']+:([^\s/@"']+)@)"}) {
+         R"([a-z][a-z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@)"}) {
       all.push_back(std::make_unique<Pattern>(text));
     }
     all.push_back(std::make_unique<Pattern>(

@@ -163,6 +163,14 @@ TEST(SecretPatterns, KnowAssignmentsInEverySyntax) {
   }
 }
 
+TEST(SecretPatterns, KnowHeadersAndPasswordsInUrls) {
+  EXPECT_EQ(mask_patterns("Authorization: Bearer abcdefghijkl"), "Authorization: Bearer abcd…[masked]");
+  EXPECT_EQ(mask_patterns("authorization: basic dXNlcjpwYXNz"), "authorization: basic dXNl…[masked]");
+  EXPECT_EQ(mask_patterns("https://user:p4ssword@example.org/r"), "https://user:p4ss…[masked]@example.org/r");
+  EXPECT_EQ(mask_patterns("https://:p4ssword@example.org/r"), "https://:p4ss…[masked]@example.org/r");
+  EXPECT_EQ(mask_patterns("redis://user:pw@h"), "redis://user:p…[masked]@h");
+}
+
 TEST(SecretPatterns, LeaveDigestsAndOrdinaryTextAlone) {
   for (const char* text :
        {"da39a3ee5e6b4b0d3255bfef95601890afd80709", "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
