@@ -16,7 +16,9 @@ constexpr std::size_t kShownCharacters = 4;
 
 // Group 1 of each is the secret.
 struct Pattern {
-  explicit Pattern(const char* text) : expression(text) {}
+  // By bytes: in the library's UTF-8 mode no pattern matches across a byte that is not UTF-8, which anybody
+  // can put into a text.
+  explicit Pattern(const char* text) : expression(text, RE2::Latin1) {}
   RE2 expression;
   // Whether a match needs a look at what it found: an assignment's value may be a function's name or a word.
   bool assignment = false;
@@ -113,6 +115,15 @@ std::string replace_exact(std::string_view text, const std::vector<std::string>&
   return out + std::string(text.substr(done));
 }
 
+// How much of a secret is shown: a few characters, at most half of it, and of ASCII only, so that no
+// character is cut in two.
+std::size_t shown_length(std::string_view secret) {
+  const auto first_other =
+      std::ranges::find_if(secret, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  return std::min(
+      {kShownCharacters, secret.size() / 2, static_cast<std::size_t>(first_other - secret.begin())});
+}
+
 }  // namespace
 
 std::string mask_patterns(std::string_view text) {
@@ -120,7 +131,7 @@ std::string mask_patterns(std::string_view text) {
   std::size_t done = 0;
   for (const auto& span : all_matches(text)) {
     out += text.substr(done, span.begin - done);
-    out += text.substr(span.begin, std::min(kShownCharacters, (span.end - span.begin) / 2));
+    out += text.substr(span.begin, shown_length(text.substr(span.begin, span.end - span.begin)));
     out += "…[masked]";
     done = span.end;
   }

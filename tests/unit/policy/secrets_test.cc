@@ -198,6 +198,36 @@ TEST(SecretPatterns, ShowAtMostHalfOfASecret) {
   EXPECT_EQ(mask_patterns("redis://u:a@h"), "redis://u:…[masked]@h");
 }
 
+TEST(SecretPatterns, NeverCutACharacterInTwo) {
+  for (const char* secret : {"\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC"
+                             "1",
+                             "a\xF0\x9F\x98\x80"
+                             "bcdefgh1",
+                             "ab\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F"
+                             "1"}) {
+    const auto masked = mask_patterns("password=\"" + std::string(secret) + "\"");
+
+    EXPECT_TRUE(is_utf8(masked)) << masked;
+    EXPECT_EQ(masked.find(secret), std::string::npos);
+  }
+}
+
+TEST(SecretPatterns, AreFoundBesideBytesThatAreNotUtf8) {
+  const std::string key_with_rubbish =
+      "-----BEGIN PRIVATE"
+      " KEY-----\nMII\xff\xfe"
+      "AAAA\n-----END PRIVATE"
+      " KEY-----";
+
+  EXPECT_EQ(mask_patterns("\xff" + kGithub + "\xfe"),
+            "\xff"
+            "ghp_…[masked]\xfe");
+  EXPECT_EQ(mask_patterns(key_with_rubbish), "----…[masked]");
+  EXPECT_TRUE(
+      is_masked("password=\"hunter\xff"
+                "2222\""));
+}
+
 TEST(SecretPatterns, AreTheSameAppliedTwice) {
   for (const auto& text : {kGithub, kPrivateKey, std::string("password=hunter2222"),
                            std::string("https://user:p4ssword@example.org/r"),
