@@ -116,6 +116,11 @@ TEST(Settings, KnowEveryNameInTheFile) {
   expect_refused(kWorkdir + "WORKDIR_01_RAED_ONLY=true\n", "WORKDIR_01_RAED_ONLY");
 }
 
+TEST(Settings, KnowEveryNameInAnUnusedSlotToo) {
+  expect_refused(kWorkdir + "WORKDIR_02_RAED_ONLY=\n", "WORKDIR_02_RAED_ONLY");
+  expect_refused("WORKDIR_02_ALIAS=\nWORKDIR_02_RAED_ONLY=\n", "WORKDIR_02_RAED_ONLY");
+}
+
 TEST(Settings, HaveAWorkdirWholeOrNotAtAll) {
   expect_refused("WORKDIR_01_ALIAS=w\n", "WORKDIR_01_PATH");
   expect_refused("WORKDIR_01_PATH=/srv/w\n", "WORKDIR_01_ALIAS");
