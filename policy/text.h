@@ -19,8 +19,8 @@ std::vector<std::string> split(std::string_view text, char separator);
 // Whether letters of either case are one letter: for rules that deny. What allows must be exact.
 enum class LetterCase : std::uint8_t { exact, alike };
 
-// `*`, `?` and `[a-z]`, `[!a-z]` over a whole name. Takes time in proportion to the product of the two
-// lengths at worst, whatever the pattern.
+// `*`, `?` and `[a-z]`, `[!a-z]` over a whole name, each of bytes as in git. Takes time in proportion to the
+// product of the two lengths at worst, whatever the pattern.
 bool glob_matches(std::string_view pattern, std::string_view name, LetterCase letters);
 
 }  // namespace repobridge::policy
