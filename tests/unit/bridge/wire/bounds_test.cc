@@ -164,12 +164,33 @@ TEST(Bound, CountsWhatEscapesTake) {
   }
 }
 
+TEST(Bound, CountsWhatBytesThatAreNotUtf8Become) {
+  for (const char* text : {"\xFF", "a\xE9", "\xF0\x9F\x98"}) {
+    const auto cut = bounded(answer(Json{{"stdout", repeated(text, 20000)}}), limits(5000));
+
+    EXPECT_EQ(cut.at("data").at("stdout_truncated"), true);
+    EXPECT_GT(dump_json(cut).size(), 4000U) << "more was cut than had to be";
+  }
+}
+
 TEST(Bound, LimitsEveryListToItsItems) {
   const auto exact = bounded(answer(Json{{"entries", numbers(7)}}), limits(100000, 7));
   const auto cut = bounded(answer(Json{{"entries", numbers(8)}, {"other", numbers(3)}}), limits(100000, 7));
 
   EXPECT_EQ(exact.at("data"), (Json{{"entries", numbers(7)}}));
   EXPECT_EQ(cut.at("data"), (Json{{"entries", numbers(7)}, {"other", numbers(3)}, {"truncated", true}}));
+}
+
+TEST(Bound, LimitsAListAtAnyDepth) {
+  const auto cut = bounded(
+      answer(Json{
+          {"files", {{{"hunks", numbers(9)}}}}, {"pins", {{"paths", numbers(9)}}}, {"nested", {numbers(9)}}}),
+      limits(100000, 7));
+
+  EXPECT_EQ(cut.at("data").at("files").at(0).at("hunks"), numbers(7));
+  EXPECT_EQ(cut.at("data").at("pins").at("paths"), numbers(7));
+  EXPECT_EQ(cut.at("data").at("nested").at(0), numbers(7));
+  EXPECT_EQ(cut.at("data").at("truncated"), true);
 }
 
 TEST(Bound, ShortensListsFromTheirEndWhenTextsAreShort) {
@@ -179,6 +200,37 @@ TEST(Bound, ShortensListsFromTheirEndWhenTextsAreShort) {
   EXPECT_GT(kept, 200U) << "more was cut than had to be";
   EXPECT_EQ(cut.at("data").at("entries"), numbers(kept));
   EXPECT_EQ(cut.at("data").at("truncated"), true);
+}
+
+TEST(Bound, ShortensAListBelowAnObject) {
+  const auto cut = bounded(answer(Json{{"pins", {{"paths", numbers(900)}}}}), limits(2000));
+
+  EXPECT_GT(cut.at("data").at("pins").at("paths").size(), 200U);
+  EXPECT_EQ(cut.at("data").at("truncated"), true);
+}
+
+TEST(Bound, ShortensWhatWasAskedForToo) {
+  Json paths = Json::array();
+  for (int i = 0; i < 1000; ++i) paths.push_back("a/rather/long/path/of/a/file/number/" + std::to_string(i));
+  const Json request{{"tool", "inspect_repo"}, {"workdir", "w"}, {"view", "diff"}, {"paths", paths}};
+
+  const auto cut = bounded(answer(Json{{"files", numbers(5)}}, request), limits(5000));
+
+  EXPECT_EQ(cut.at("request").at("workdir"), "w");
+  EXPECT_EQ(cut.at("request").at("truncated"), true);
+  EXPECT_GT(cut.at("request").at("paths").size(), 5U);
+  EXPECT_EQ(cut.at("data"), (Json{{"files", numbers(5)}}));
+}
+
+// No answer of ours is like that; the promise holds all the same.
+TEST(Bound, GivesUpOnDataThatCannotBeShortened) {
+  Json many = Json::object();
+  for (int i = 0; i < 1000; ++i) many["key" + std::to_string(i)] = "a text too short to be cut";
+
+  const auto cut = bounded(answer(many), limits(2000));
+
+  EXPECT_EQ(cut.at("data"), (Json{{"truncated", true}}));
+  EXPECT_EQ(cut.at("request").at("workdir"), "w");
 }
 
 TEST(Bound, ShortensTheListsOfARefusal) {
@@ -200,6 +252,47 @@ TEST(Bound, LeavesARefusalWithoutDetailsAlone) {
   const auto refusal = error_body(policy::refuse(policy::codes::kInternalError, "see the log").value());
 
   EXPECT_EQ(bounded(refusal, limits(2000)), refusal);
+}
+
+// Any value at all: bounded, still JSON, and the same when it is bounded again.
+class AnyValue {
+ public:
+  explicit AnyValue(unsigned seed) : random_(seed) {}
+
+  Json object(int depth) {
+    Json made = Json::object();
+    const auto count = up_to(6);
+    for (std::size_t i = 0; i < count; ++i) made[i == 0 ? "patch" : "key" + std::to_string(i)] = value(depth);
+    return made;
+  }
+
+ private:
+  Json value(int depth) {
+    const auto kind = up_to(depth > 0 ? 6 : 3);
+    if (kind == 0) return up_to(1000000);
+    if (kind <= 2) return std::string(repeated(pieces_.at(up_to(pieces_.size() - 1)), up_to(3000)));
+    if (kind == 3) return object(depth - 1);
+    Json list = Json::array();
+    const auto count = up_to(kind == 4 ? 5 : 200);
+    for (std::size_t i = 0; i < count; ++i) list.push_back(kind == 4 ? value(depth - 1) : Json(i));
+    return list;
+  }
+  std::size_t up_to(std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most)(random_); }
+
+  std::mt19937 random_;
+  std::vector<std::string> pieces_{"x", "line\n", "\x01", "\"", kEmoji, "\xFF", "\xE9\n", ""};
+};
+
+TEST(Bound, HoldsForAnyData) {
+  for (unsigned seed = 0; seed < 25; ++seed) {
+    const auto body = answer(AnyValue(seed).object(3));
+    for (const std::size_t chars : {2000U, 5000U, 50000U}) {
+      const auto cut = bounded(body, limits(chars, 50));
+
+      ASSERT_TRUE(policy::parse_json(dump_json(cut)));
+      ASSERT_EQ(dump_json(bounded(cut, limits(chars, 50))), dump_json(cut)) << seed << " " << chars;
+    }
+  }
 }
 
 }  // namespace
