@@ -62,6 +62,15 @@ TEST(ReadKey, TakesAnyBytes) {
   EXPECT_EQ(value_of(read_key("k", dir.write("key", bytes))).bytes, bytes);
 }
 
+TEST(ReadKey, TakesExactly32Bytes) {
+  const TemporaryDirectory dir;
+  for (const std::size_t size : {0U, 1U, 31U, 33U, 64U, 100000U}) {
+    const auto path = dir.write("key" + std::to_string(size), std::string(size, 'k'));
+
+    EXPECT_EQ(code_of(read_key("k", path)), "KEY_UNSAFE") << size;
+  }
+}
+
 TEST(ReadKey, TakesAFileThatIsClosedToOthers) {
   const TemporaryDirectory dir;
   for (const mode_t mode : {0600U, 0400U}) {
@@ -73,12 +82,46 @@ TEST(ReadKey, TakesAFileThatIsClosedToOthers) {
   }
 }
 
+TEST(ReadKey, TakesARegularFileAndFollowsNoLink) {
+  const TemporaryDirectory dir;
+  const auto key = dir.write("key", kBytes);
+
+  EXPECT_EQ(code_of(read_key("k", dir.link("link", key))), "KEY_UNSAFE");
+  EXPECT_EQ(code_of(read_key("k", dir.make("directory"))), "KEY_UNSAFE");
+  EXPECT_EQ(code_of(read_key("k", dir.fifo("pipe"))), "KEY_UNSAFE");
+}
+
+TEST(ReadKey, RefusesAKeyThatOthersCouldReplace) {
+  const TemporaryDirectory dir;
+  dir.make("open", 0777);
+  dir.make("open/below");
+  dir.make("real");
+  dir.write("real/key", kBytes);
+  dir.link("link", "real");
+
+  EXPECT_EQ(code_of(read_key("k", dir.write("open/key", kBytes))), "KEY_UNSAFE");
+  EXPECT_EQ(code_of(read_key("k", dir.write("open/below/key", kBytes))), "KEY_UNSAFE");
+  EXPECT_EQ(code_of(read_key("k", dir / "link/key")), "KEY_UNSAFE");
+}
+
 TEST(ReadKey, RefusesSomeoneElsesKey) {
   const TemporaryDirectory dir;
   const auto path = dir.write("key", kBytes);
   if (::chown(path.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root can set this stage";
 
   EXPECT_EQ(code_of(read_key("k", path)), "KEY_UNSAFE");
+}
+
+TEST(ReadKey, SaysThatThereIsNone) {
+  const TemporaryDirectory dir;
+
+  for (const auto& path : {dir / "nothing", dir / "nothing/key"}) {
+    const auto refused = read_key("k", path);
+
+    EXPECT_EQ(code_of(refused), "KEY_UNREADABLE");
+    EXPECT_EQ(tests::os_code_of(refused), ENOENT);
+    EXPECT_EQ(tests::message_of(refused).find(dir.path()), std::string::npos);
+  }
 }
 
 }  // namespace
