@@ -33,9 +33,11 @@ Result<Json> object_in(Fields& fields, std::string_view name) {
 Result<FromClient> read_client_hello(Fields& fields) {
   ClientHello hello;
   const Json* versions = fields.any("versions");
-  const bool numbers = versions != nullptr && versions->is_array() && !versions->empty() &&
-                       versions->size() <= kMostVersions &&
-                       std::ranges::all_of(*versions, [](const Json& v) { return v.is_number_unsigned(); });
+  const bool numbers =
+      versions != nullptr && versions->is_array() && !versions->empty() &&
+      versions->size() <= kMostVersions && std::ranges::all_of(*versions, [](const Json& v) {
+        return v.is_number_unsigned() && v.get<std::uint64_t>() <= std::uint64_t{kHighestNumber};
+      });
   if (!numbers) return fields.refuse_field("versions", "must be an array of 1 to 16 whole numbers");
   for (const Json& version : *versions) hello.versions.push_back(version.get<std::int64_t>());
   RB_TRY(hello.policy_digest, fields.text("policy_digest"));

@@ -187,6 +187,22 @@ TEST(Decode, RefusesWhatIsNoMessage) {
   EXPECT_EQ(client_code(std::string(100000, '[')), "INVALID_REQUEST");
 }
 
+TEST(Decode, TakesVersionsThatAreWholeNumbers) {
+  const auto with = [](const std::string& versions) {
+    return client_code(R"({"type":"hello","policy_digest":"","versions":)" + versions + "}");
+  };
+  std::string sixteen = "[1";
+  for (int i = 0; i < 15; ++i) sixteen += ",1";
+
+  EXPECT_EQ(with("[1]"), "OK");
+  EXPECT_EQ(with(sixteen + "]"), "OK");
+  EXPECT_EQ(with(sixteen + ",1]"), "INVALID_REQUEST");
+  for (const char* versions : {"[]", "1", "[true]", "[\"1\"]", "[1.0]", "[-1]", "[null]", "[[1]]",
+                               "[1,\"2\"]", "[9223372036854775808]", "[18446744073709551615]", "[1e2]"}) {
+    EXPECT_EQ(with(versions), "INVALID_REQUEST") << versions;
+  }
+}
+
 TEST(Decode, TakesAnIdOf32LowerCaseDigits) {
   const auto with = [](const std::string& id) {
     return client_code(
