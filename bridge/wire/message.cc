@@ -17,6 +17,7 @@ struct Overloaded : Ts... {
 
 constexpr std::size_t kMostVersions = 16;
 constexpr std::int64_t kHighestNumber = INT64_MAX;
+constexpr std::size_t kMaxClaimBytes = 256;
 
 Result<Json> parse(std::string_view body) {
   auto value = policy::parse_json(body);
@@ -44,11 +45,23 @@ Result<FromClient> read_client_hello(Fields& fields) {
   return hello;
 }
 
+// A front's claim, which goes into every answer and the audit: short, and no characters that a terminal
+// obeys.
+Result<std::string> read_claim(Fields& fields, std::string_view name) {
+  RB_TRY(auto text, fields.text(name));
+  const bool plain = text.size() <= kMaxClaimBytes && std::ranges::none_of(text, [](char c) {
+                       const auto value = static_cast<unsigned char>(c);
+                       return value < 0x20 || value == 0x7F;
+                     });
+  if (!plain) return fields.refuse_field(name, "has more than 256 bytes or a control character");
+  return text;
+}
+
 Result<Caller> read_caller(const Json& value) {
   RB_TRY(auto fields, Fields::of(value, "caller", policy::codes::kInvalidRequest));
   Caller caller;
-  RB_TRY(caller.login, fields.text("login"));
-  RB_TRY(caller.mode, fields.text("mode"));
+  RB_TRY(caller.login, read_claim(fields, "login"));
+  RB_TRY(caller.mode, read_claim(fields, "mode"));
   RB_CHECK(fields.nothing_else());
   return caller;
 }

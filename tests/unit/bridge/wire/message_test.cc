@@ -232,6 +232,20 @@ TEST(Decode, TakesNumbersToTheirBounds) {
   EXPECT_EQ(hello("1.0"), "INVALID_REQUEST");
 }
 
+TEST(Decode, TakesACallerThatFitsAnAudit) {
+  const auto with = [](const Caller& who) {
+    return client_code(encode(Request{.id = kId, .tool = "t", .arguments = Json::object(), .caller = who}));
+  };
+
+  EXPECT_EQ(with({.login = std::string(256, 'l'), .mode = "stdio"}), "OK");
+  EXPECT_EQ(with({.login = std::string(257, 'l'), .mode = "stdio"}), "INVALID_REQUEST");
+  EXPECT_EQ(with({.login = "l", .mode = std::string(257, 'm')}), "INVALID_REQUEST");
+  for (const char* text : {"a\nb", "\x1b[2J", "\x7f"}) {
+    EXPECT_EQ(with({.login = text, .mode = "stdio"}), "INVALID_REQUEST") << text;
+    EXPECT_EQ(with({.login = "l", .mode = text}), "INVALID_REQUEST") << text;
+  }
+}
+
 TEST(Decode, TakesACallerOfTwoFields) {
   const auto with = [](const char* who) {
     return decode_from_client(R"({"type":"request","id":")" + kId +
