@@ -166,26 +166,27 @@ struct Channel::Connection {
 // Both proofs, in order; the only maker of Peer and Channel.
 class Handshake {
  public:
-  static asio::awaitable<Result<Channel>> accept(Socket socket, std::shared_ptr<const KeyRing> ring) {
+  static asio::awaitable<Result<Channel>> accept(Socket socket, std::shared_ptr<const KeyRing> ring,
+                                                 Deadline deadline) {
     auto connection = std::make_unique<Connection>(std::move(socket), Side::server);
     connection->ring = std::move(ring);
     connection->exchange.ring = connection->ring.get();
-    co_return co_await perform(std::move(connection), Side::server);
+    co_return co_await perform(std::move(connection), Side::server, deadline);
   }
 
-  static asio::awaitable<Result<Channel>> connect(Socket socket, Key key) {
+  static asio::awaitable<Result<Channel>> connect(Socket socket, Key key, Deadline deadline) {
     auto connection = std::make_unique<Connection>(std::move(socket), Side::client);
     connection->own_key = std::move(key);
     connection->exchange.key = &*connection->own_key;
-    co_return co_await perform(std::move(connection), Side::client);
+    co_return co_await perform(std::move(connection), Side::client, deadline);
   }
 
  private:
   using Connection = Channel::Connection;
 
-  static asio::awaitable<Result<Channel>> perform(std::unique_ptr<Connection> connection, Side side) {
+  static asio::awaitable<Result<Channel>> perform(std::unique_ptr<Connection> connection, Side side,
+                                                  Deadline deadline) {
     RB_CO_CHECK(check_user(connection->socket().native_handle()));
-    const auto deadline = Deadline::after(kHandshakeLimit);
     const Expiry expiry(connection->socket(), deadline);
     const auto [ec] = co_await connection->stream.async_handshake(side, kAwait);
     if (ec && expiry.passed()) {
@@ -240,12 +241,6 @@ asio::awaitable<Result<void>> Channel::write(std::string body, Deadline deadline
   co_return Result<void>();
 }
 
-asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
-                                                std::shared_ptr<const KeyRing> keys) {
-  Socket socket(executor, asio::local::stream_protocol(), connected.release());
-  co_return co_await Handshake::accept(std::move(socket), std::move(keys));
-}
-
 namespace {
 
 // The bridge's queue of new connections may be full for a moment; only that is worth another try.
@@ -261,15 +256,21 @@ asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket
 
 }  // namespace
 
+asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
+                                                std::shared_ptr<const KeyRing> keys, Deadline deadline) {
+  Socket socket(executor, asio::local::stream_protocol(), connected.release());
+  co_return co_await Handshake::accept(std::move(socket), std::move(keys), deadline);
+}
+
 asio::awaitable<Result<Channel>> connect_channel(asio::any_io_executor executor, std::string socket_path,
-                                                 Key key) {
-  auto connected = co_await connect_patiently(std::move(socket_path), Deadline::after(kHandshakeLimit));
+                                                 Key key, Deadline deadline) {
+  auto connected = co_await connect_patiently(std::move(socket_path), deadline);
   if (!connected) {
     co_return policy::refuse(codes::kBridgeUnavailable,
                              "no bridge answers on the socket; start repobridged, or ask who runs it");
   }
   Socket socket(executor, asio::local::stream_protocol(), connected->release());
-  co_return co_await Handshake::connect(std::move(socket), std::move(key));
+  co_return co_await Handshake::connect(std::move(socket), std::move(key), deadline);
 }
 
 }  // namespace repobridge::wire
