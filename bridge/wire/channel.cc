@@ -243,6 +243,16 @@ asio::awaitable<Result<void>> Channel::write(std::string body, Deadline deadline
 
 namespace {
 
+// A socket of the event loop; the constructor that takes a descriptor would throw.
+Result<Socket> socket_of(asio::any_io_executor executor, platform::UniqueFd connected) {
+  Socket socket(std::move(executor));
+  Ec ec;
+  socket.assign(asio::local::stream_protocol(), connected.get(), ec);  // NOLINT(bugprone-unused-return-value)
+  if (ec) return os_failure("take over a connection", ec.value());
+  (void)connected.release();  // the socket closes it
+  return socket;
+}
+
 // The bridge's queue of new connections may be full for a moment; only that is worth another try.
 asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket_path, Deadline deadline) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -258,7 +268,7 @@ asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket
 
 asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
                                                 std::shared_ptr<const KeyRing> keys, Deadline deadline) {
-  Socket socket(executor, asio::local::stream_protocol(), connected.release());
+  RB_CO_TRY(auto socket, socket_of(std::move(executor), std::move(connected)));
   co_return co_await Handshake::accept(std::move(socket), std::move(keys), deadline);
 }
 
@@ -269,7 +279,7 @@ asio::awaitable<Result<Channel>> connect_channel(asio::any_io_executor executor,
     co_return policy::refuse(codes::kBridgeUnavailable,
                              "no bridge answers on the socket; start repobridged, or ask who runs it");
   }
-  Socket socket(executor, asio::local::stream_protocol(), connected->release());
+  RB_CO_TRY(auto socket, socket_of(std::move(executor), *std::move(connected)));
   co_return co_await Handshake::connect(std::move(socket), std::move(key), deadline);
 }
 

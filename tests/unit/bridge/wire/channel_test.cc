@@ -369,6 +369,15 @@ TEST_F(Doorway, WaitsWhileTheBridgesQueueIsFullToItsDeadlineOnly) {
   EXPECT_EQ(code_of(at_front), "OK");
 }
 
+TEST_F(Doorway, TakesOverNoDescriptorThatIsNoSocket) {
+  const auto file = dir.write("file", "");
+
+  EXPECT_FALSE(run(accept_channel(io.get_executor(), UniqueFd(), ring, plenty())));
+  EXPECT_FALSE(run(accept_channel(io.get_executor(), UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)),
+                                  ring, plenty())));
+  expect_good_call();
+}
+
 TEST_F(Doorway, KeepsNoKeyOfAConnectionForTheNext) {
   { auto pair = proven_pair(); }
   ring = std::make_shared<KeyRing>();
