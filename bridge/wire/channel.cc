@@ -36,7 +36,11 @@ constexpr std::chrono::milliseconds kBusyRetry{10};
 
 Failure unproven(std::string message) { return policy::refuse(codes::kPeerUnproven, std::move(message)); }
 
-bool is_end(const Ec& ec) { return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated; }
+// A reset is an end too: the kernel says so when the other side left before it had read all that we wrote.
+bool is_end(const Ec& ec) {
+  return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated ||
+         ec == asio::error::connection_reset;
+}
 
 // Cancels the socket when the deadline passes. What it holds is shared with the timer's handler, which may
 // run once more after this object is gone.

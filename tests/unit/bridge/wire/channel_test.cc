@@ -478,6 +478,17 @@ TEST_F(Doorway, TellsAnEndBetweenFramesFromOneInside) {
   expect_good_call();
 }
 
+// The kernel says ECONNRESET where the one who left had not read everything.
+TEST_F(Doorway, TakesAPeerThatLeavesUnreadAnswersForAnEnd) {
+  auto pair = proven_pair();
+  value_of(run(pair.bridge.write("a sign of life that nobody reads", plenty())));
+
+  { const Channel gone = std::move(pair.front); }
+
+  EXPECT_EQ(value_of(run(pair.bridge.read(kMaxRequestBytes, plenty()))), std::nullopt);
+  expect_good_call();
+}
+
 TEST_F(Doorway, NoticesWhoeverStaysSilent) {
   auto pair = proven_pair();
 
