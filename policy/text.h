@@ -10,6 +10,8 @@ namespace repobridge::policy {
 
 // Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view bytes);
+// The longest beginning that is.
+std::string_view utf8_prefix(std::string_view bytes);
 
 char lower_ascii(char c);
 std::string lower_ascii(std::string_view text);

@@ -129,6 +129,12 @@ TEST(RepoPath, RefusesDotGitAsHfsReadsIt) {
                  "\xef\xbb\xbf.\xe2\x80\x8cG\xe2\x80\x8cI\xe2\x80\x8cT\xe2\x80\x8c"});
 }
 
+// Checked with git 2.39 and core.protectHFS: it refuses these, and takes what only holds such a byte inside.
+TEST(RepoPath, RefusesDotGitBeforeBytesThatAreNotUtf8) {
+  check_dot_git({".git\xff", ".GIT\x80", ".git\xff.txt", ".gi\xe2\x80\x8ct\xfe"});
+  check_allowed_path({".g\xffit", "\xff.git", ".gi\xff"});
+}
+
 TEST(RepoPath, CountsBytesToItsLimitAndNotOneMore) {
   const auto of_size = [](std::size_t size) {
     std::string path;

@@ -57,6 +57,16 @@ TEST(Utf8, HoldsNoEncodedSurrogate) {
   check_broken_utf8({"\xED\xA0\x80", "\xED\xBF\xBF", "\xED\xA0\xBD\xED\xB8\x80"});
 }
 
+TEST(Utf8, HasALongestBeginningThatIsWellFormed) {
+  EXPECT_EQ(utf8_prefix("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(utf8_prefix("caf\xC3"), "caf");
+  EXPECT_EQ(utf8_prefix("a\xFF"
+                        "b"),
+            "a");
+  EXPECT_EQ(utf8_prefix("\xFF"), "");
+  EXPECT_EQ(utf8_prefix(""), "");
+}
+
 struct GlobCase {
   const char* pattern;
   const char* name;
