@@ -50,6 +50,13 @@ std::string sha256_hex(std::string_view bytes) {
   return digest.hex();
 }
 
+std::string sha1_bytes(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
+  unsigned int length = 0;
+  must(EVP_Digest(bytes.data(), bytes.size(), raw.data(), &length, EVP_sha1(), nullptr));
+  return {raw.begin(), raw.begin() + length};
+}
+
 Result<std::string> sha256_of(int fd, std::size_t max_bytes) {
   constexpr std::size_t kChunkBytes = 131072;
   Sha256 digest;

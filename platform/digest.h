@@ -29,6 +29,9 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
+// The 20 raw bytes of a SHA-1: for git's index file, which ends in one. Proves nothing to anybody.
+std::string sha1_bytes(std::string_view bytes);
+
 // Digest of everything from the descriptor's position to its end. FILE_TOO_LARGE past `max_bytes`.
 Result<std::string> sha256_of(int fd, std::size_t max_bytes);
 

@@ -20,6 +20,8 @@ namespace repobridge::platform {
 class FileLock {
  public:
   static Result<FileLock> try_lock(const std::string& path);
+  // A copy of it in another process keeps the lock there too.
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
 
  private:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}

@@ -36,6 +36,7 @@ struct FileFacts {
   FileIdentity identity;
   mode_t mode = 0;
   uid_t owner = 0;
+  gid_t group = 0;
   std::uint64_t links = 0;
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;
@@ -60,6 +61,8 @@ Result<UniqueFd> open_beneath(int root, const std::string& relative, OpenAs as);
 Result<FileFacts> facts_of(int fd);
 // Facts of `name` in `directory` itself; a link is described, not followed. nullopt: there is no such entry.
 Result<std::optional<FileFacts>> facts_at(int directory, const std::string& name);
+// The same for a path; directories above may be reached through links.
+Result<std::optional<FileFacts>> facts_of_path(const std::string& path);
 
 // Whether an error only says that nothing of that name is there.
 bool is_absent(const Error& error);
@@ -90,9 +93,32 @@ Result<void> publish_file(const std::string& path, std::string_view bytes, mode_
 // The first half of publish_file() alone: would it be accepted?
 Result<void> check_publishable(const std::string& path);
 
+// A file written beside its target and not yet in its place, for files that are to change together: stage
+// all, then replace all. One that was not put in its place is removed. Owns: the temporary file.
+class StagedFile {
+ public:
+  static Result<StagedFile> stage(const std::string& path, std::string_view bytes, mode_t mode);
+  StagedFile(StagedFile&& other) noexcept;
+  StagedFile& operator=(StagedFile&&) = delete;
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+  ~StagedFile();
+
+  // Once only.
+  Result<void> replace();
+
+ private:
+  StagedFile(std::string path, std::string temporary)
+      : path_(std::move(path)), temporary_(std::move(temporary)) {}
+  std::string path_;
+  std::string temporary_;  // "" once it is in its place
+};
+
 // Makes `path` and what is missing above it, each level 0700. What exists is verified, never repaired: the
 // last level must be a real directory of this user, closed to everyone else (DIRECTORY_UNSAFE).
 Result<void> make_private_directory(const std::string& path);
+// The verifying alone.
+Result<void> check_private_directory(const std::string& path);
 
 // Refuses (DIRECTORY_UNSAFE) when another user than root could replace something on the way to `path`: each
 // directory above must belong to this user or root and not be writable by others, unless sticky.
@@ -100,6 +126,9 @@ Result<void> check_ancestors(const std::string& path);
 
 // The path without links, dots and doubled slashes; it must exist.
 Result<std::string> canonical_path(const std::string& path);
+// The same for a path whose last parts may still be missing. Refused (PATH_UNPLANNABLE) when a missing part
+// is "." or "..", or a link that leads nowhere. A relative path begins at the working directory.
+Result<std::string> planned_path(const std::string& path);
 
 // Removes a directory tree that this process made. Links are removed, not followed.
 void remove_tree(const std::string& path);

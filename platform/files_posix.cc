@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "platform/files.h"
 #include "platform/random.h"
@@ -27,6 +28,7 @@ FileFacts facts_from(const struct stat& s) {
   return FileFacts{.identity = {.device = s.st_dev, .inode = s.st_ino},
                    .mode = s.st_mode,
                    .owner = s.st_uid,
+                   .group = s.st_gid,
                    .links = s.st_nlink,
                    .size_bytes = static_cast<std::uint64_t>(s.st_size),
                    .modified_ns = nanoseconds(s.st_mtim),
@@ -75,6 +77,8 @@ Result<std::optional<FileFacts>> facts_at(int directory, const std::string& name
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   return os_failure("read the facts of a file", errno);
 }
+
+Result<std::optional<FileFacts>> facts_of_path(const std::string& path) { return facts_at(AT_FDCWD, path); }
 
 bool is_absent(const Error& error) { return error.os_code == ENOENT || error.os_code == ENOTDIR; }
 
@@ -193,16 +197,31 @@ Result<void> check_publishable(const std::string& path) {
 }
 
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  RB_TRY(auto staged, StagedFile::stage(path, bytes, mode));
+  return staged.replace();
+}
+
+Result<StagedFile> StagedFile::stage(const std::string& path, std::string_view bytes, mode_t mode) {
   RB_CHECK(check_publishable(path));
   RB_TRY(const auto token, random_hex(8));
-  const std::string temporary = path + ".new-" + token;
+  std::string temporary = path + ".new-" + token;
   RB_CHECK(create_file(temporary, bytes, mode));
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int os_code = errno;
-    (void)::unlink(temporary.c_str());
-    return os_failure("replace a file", os_code);
-  }
-  return sync_directory_of(path);
+  return StagedFile(path, std::move(temporary));
+}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})) {}
+
+StagedFile::~StagedFile() {
+  if (!temporary_.empty()) (void)::unlink(temporary_.c_str());
+}
+
+Result<void> StagedFile::replace() {
+  // Looked at again: a rename would replace even what became another user's since.
+  RB_CHECK(check_publishable(path_));
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return os_failure("replace a file", errno);
+  temporary_.clear();
+  return sync_directory_of(path_);
 }
 
 Result<void> check_ancestors(const std::string& path) {
@@ -220,29 +239,52 @@ Result<void> check_ancestors(const std::string& path) {
   }
 }
 
-Result<void> make_private_directory(const std::string& path) {
-  struct stat s {};
-  if (::lstat(path.c_str(), &s) != 0) {
-    if (errno != ENOENT) return os_failure("look at a private directory", errno);
-    const std::string above = directory_part(path);
-    if (::access(above.c_str(), F_OK) != 0 && above != path) RB_CHECK(make_private_directory(above));
-    RB_CHECK(check_ancestors(path));  // first, so that a refusal leaves nothing behind
-    if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-      return os_failure("make a private directory", errno);
-    }
-    if (::lstat(path.c_str(), &s) != 0) return os_failure("look at a private directory", errno);
-  }
-  if (!S_ISDIR(s.st_mode) || s.st_uid != ::geteuid() || (s.st_mode & kOthersMayAnything) != 0) {
+Result<void> check_private_directory(const std::string& path) {
+  RB_TRY(const auto facts, facts_of_path(path));
+  if (!facts || !facts->is_directory() || facts->owner != ::geteuid() ||
+      (facts->mode & kOthersMayAnything) != 0) {
     return refusal(Kind::forbidden, "DIRECTORY_UNSAFE",
                    "a private directory is not a real directory of this user with mode 0700");
   }
   return check_ancestors(path);
 }
 
+Result<void> make_private_directory(const std::string& path) {
+  RB_TRY(const auto facts, facts_of_path(path));
+  if (!facts) {
+    const std::string above = directory_part(path);
+    if (::access(above.c_str(), F_OK) != 0 && above != path) RB_CHECK(make_private_directory(above));
+    RB_CHECK(check_ancestors(path));  // first, so that a refusal leaves nothing behind
+    if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+      return os_failure("make a private directory", errno);
+    }
+  }
+  return check_private_directory(path);
+}
+
 Result<std::string> canonical_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), &std::free);
   if (!resolved) return os_failure("resolve a path", errno);
   return std::string(resolved.get());
+}
+
+Result<std::string> planned_path(const std::string& path) {
+  std::string above = path;
+  std::string missing;  // "/last/parts"
+  for (;;) {
+    auto resolved = canonical_path(above);
+    if (resolved) return (*resolved == "/" && !missing.empty() ? "" : *resolved) + missing;
+    if (!is_absent(resolved.error())) return fail(std::move(resolved).error());
+    while (above.size() > 1 && above.ends_with('/')) above.pop_back();
+    RB_TRY(const auto facts, facts_of_path(above));
+    const std::string name = above.substr(above.rfind('/') + 1);
+    if (facts || name.empty() || name == "." || name == "..") {
+      return refusal(Kind::invalid, "PATH_UNPLANNABLE",
+                     "a missing part of the path is a dot name or a link that leads nowhere");
+    }
+    missing.insert(0, "/" + name);
+    above = directory_part(above);
+  }
 }
 
 void remove_tree(const std::string& path) {

@@ -19,11 +19,15 @@ Result<std::string> random_bytes(std::size_t count) {
 }
 
 Result<std::string> random_hex(std::size_t bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   RB_TRY(const auto raw, random_bytes(bytes));
+  return hex_of(raw);
+}
+
+std::string hex_of(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;
-  hex.reserve(raw.size() * 2);
-  for (const char c : raw) {
+  hex.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
     const auto value = static_cast<unsigned char>(c);
     hex += kDigits[value >> 4U];
     hex += kDigits[value & 0xFU];

@@ -18,6 +18,8 @@ template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;
 };
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
 
 bool is_diff(View view) { return view == View::diff || view == View::staged_diff; }
 
@@ -82,12 +84,37 @@ Result<Call> read_run(Fields& fields) {
   return call;
 }
 
+bool is_object_id(std::string_view text) {
+  constexpr std::size_t kCharacters = 40;
+  return text.size() == kCharacters &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+Result<std::map<RepoPath, std::string>> read_expect(Fields& fields, const std::vector<RepoPath>& paths) {
+  std::map<RepoPath, std::string> expect;
+  const Json* value = fields.any("expect");
+  if (value == nullptr) return expect;
+  if (!value->is_object()) return fields.refuse_field("expect", "must be an object from path to new_oid");
+  for (const auto& [name, oid] : value->items()) {
+    RB_TRY(auto path, RepoPath::parse(name));
+    if (!oid.is_string() || !is_object_id(oid.get<std::string>())) {
+      return fields.refuse_field("expect",
+                                 "must give each path the new_oid of its diff, 40 lower-case hex digits");
+    }
+    expect.emplace(std::move(path), oid.get<std::string>());
+  }
+  const bool same = std::ranges::equal(expect, paths, {}, [](const auto& entry) { return entry.first; });
+  if (!same) return fields.refuse_field("expect", "must name exactly the files that 'paths' names");
+  return expect;
+}
+
 Result<Call> read_commit(Fields& fields) {
   CommitCall call;
   RB_TRY(call.workdir, read_workdir(fields));
   RB_TRY(call.paths, read_paths(fields));
   RB_TRY(const auto message, fields.text("message"));
   RB_TRY(call.message, checked_commit_message(message));
+  RB_TRY(call.expect, read_expect(fields, call.paths));
   return call;
 }
 
@@ -104,7 +131,7 @@ std::vector<std::string_view> known_arguments(Tool tool) {
     case Tool::run_repo_action:
       return {"workdir", "action", "path"};
     case Tool::commit_repo_changes:
-      return {"workdir", "paths", "message"};
+      return {"workdir", "paths", "message", "expect"};
     case Tool::push_repo:
       return {"workdir"};
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ struct CommitCall {
   std::string workdir;
   std::vector<RepoPath> paths;  // sorted, each once, not empty
   std::string message;          // as it will be stored
+  // The blobs that the commit must store, as a diff showed them, for each of `paths`; empty: whatever is
+  // there.
+  std::map<RepoPath, std::string> expect;
 };
 struct PushCall {
   std::string workdir;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include "policy/json.h"
 
 namespace repobridge::policy {
 namespace {

@@ -90,6 +90,7 @@ struct Code {
   X(kUnsupportedAttributes, "REPO_UNSUPPORTED_ATTRIBUTES", unsupported) \
   X(kHardLink, "REPO_HARD_LINK", forbidden) \
   X(kPathChanged, "REPO_PATH_CHANGED", conflict) \
+  X(kExpectMismatch, "REPO_EXPECT_MISMATCH", conflict) \
   X(kPathTooLarge, "REPO_PATH_TOO_LARGE", too_large) \
   /* Commit and push. */ \
   X(kNothingToCommit, "REPO_NOTHING_TO_COMMIT", conflict) \

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+template class nlohmann::basic_json<>;
+
 namespace repobridge::policy {
 namespace {
 
@@ -218,8 +220,12 @@ Result<std::vector<std::string>> Fields::optional_texts(std::string_view name) {
 }
 
 Result<void> Fields::only(const std::vector<std::string_view>& names) const {
+  std::string known;
+  for (const auto name : names) known += (known.empty() ? "" : ", ") + std::string(name);
   for (const auto& [name, value] : value_->items()) {
-    if (std::ranges::find(names, name) == names.end()) return refuse_field(name, "is not known here");
+    if (std::ranges::find(names, name) == names.end()) {
+      return refuse_field(name, "is not known here; known are: " + known);
+    }
   }
   return {};
 }

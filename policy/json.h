@@ -19,6 +19,9 @@
 #include "platform/result.h"
 #include "policy/codes.h"
 
+// Compiled once, in json.cc: every file that holds a value would else compile the library's code again.
+extern template class nlohmann::basic_json<>;
+
 namespace repobridge::policy {
 
 using Json = nlohmann::json;

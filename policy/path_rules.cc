@@ -20,19 +20,28 @@ constexpr std::array<std::string_view, 5> kDeniedDirectories = {".ssh", ".aws", 
 
 constexpr std::string_view kAllBelow = "/**";
 
-bool name_matches(std::string_view glob, const std::vector<std::string>& components) {
-  return glob_matches(glob, components.back(), LetterCase::alike);
+// Both in lower case already; scans of whole repositories come through here.
+bool matches(std::string_view glob, std::string_view name) {
+  return glob_matches(glob, name, LetterCase::exact);
 }
 
-bool directory_matches(std::string_view glob, const std::vector<std::string>& components) {
-  return std::ranges::any_of(components, [&](const std::string& component) {
-    return glob_matches(glob, component, LetterCase::alike);
-  });
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Whether any component of the path satisfies the question.
+template <class Question>
+bool any_component(std::string_view path, Question question) {
+  for (;;) {
+    const auto slash = path.find('/');
+    if (question(path.substr(0, slash))) return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
 }
 
-bool extra_matches(std::string_view glob, const std::vector<std::string>& components) {
-  if (!glob.ends_with(kAllBelow)) return name_matches(glob, components);
-  return directory_matches(glob.substr(0, glob.size() - kAllBelow.size()), components);
+bool extra_matches(std::string_view glob, std::string_view path) {
+  if (!glob.ends_with(kAllBelow)) return matches(glob, last_component(path));
+  const auto name = glob.substr(0, glob.size() - kAllBelow.size());
+  return any_component(path, [&](std::string_view component) { return matches(name, component); });
 }
 
 }  // namespace
@@ -47,7 +56,9 @@ Result<PathRules> PathRules::make(Settings settings) {
                         " must be a pattern for one name, or such a pattern followed by /**");
     }
   }
-  return PathRules(std::move(settings));
+  PathRules rules(std::move(settings));
+  for (const auto& glob : rules.settings_.extra_deny_globs) rules.extra_globs_.push_back(lower_ascii(glob));
+  return rules;
 }
 
 Result<PathRules> PathRules::from_json(const Json& value, const std::string& where) {
@@ -68,22 +79,20 @@ Json PathRules::to_json() const {
 
 bool PathRules::hidden(std::string_view path_bytes) const {
   if (settings_.allow_hidden) return false;
-  return std::ranges::any_of(split(path_bytes, '/'),
-                             [](const std::string& component) { return component.starts_with('.'); });
+  return any_component(path_bytes, [](std::string_view component) { return component.starts_with('.'); });
 }
 
 bool PathRules::denied(std::string_view path_bytes) const {
   while (path_bytes.ends_with('/')) path_bytes.remove_suffix(1);
-  const auto components = split(path_bytes, '/');
-  const auto& extra = settings_.extra_deny_globs;
-  if (std::ranges::any_of(extra, [&](const auto& glob) { return extra_matches(glob, components); })) {
+  const std::string path = lower_ascii(path_bytes);
+  if (std::ranges::any_of(extra_globs_, [&](const auto& glob) { return extra_matches(glob, path); }))
     return true;
-  }
   if (settings_.disable_default_deny) return false;
-  return std::ranges::any_of(kDeniedNames,
-                             [&](std::string_view glob) { return name_matches(glob, components); }) ||
-         std::ranges::any_of(kDeniedDirectories,
-                             [&](std::string_view name) { return directory_matches(name, components); });
+  const auto name = last_component(path);
+  return std::ranges::any_of(kDeniedNames, [&](std::string_view glob) { return matches(glob, name); }) ||
+         any_component(path, [](std::string_view component) {
+           return std::ranges::find(kDeniedDirectories, component) != kDeniedDirectories.end();
+         });
 }
 
 bool PathRules::visible(std::string_view path_bytes) const {

@@ -42,6 +42,7 @@ class PathRules {
   explicit PathRules(Settings settings) : settings_(std::move(settings)) {}
   [[nodiscard]] bool hidden(std::string_view path_bytes) const;
   Settings settings_;
+  std::vector<std::string> extra_globs_;  // the same in lower case
 };
 
 }  // namespace repobridge::policy

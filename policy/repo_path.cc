@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "policy/codes.h"
+#include "policy/json.h"
 #include "policy/text.h"
 
 namespace repobridge::policy {

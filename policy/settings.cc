@@ -176,8 +176,9 @@ Result<void> check_unused_slots(const EnvFile& file, const std::set<std::string>
   RB_CHECK(read_workdir(variables, slot).map([](const auto&) {}));
   for (const auto& [name, value] : file) {
     const bool unused_slot = is_slot(name) && !used.contains(name.substr(0, kSlotLength));
-    if (unused_slot && !variables.asked(slot + name.substr(kSlotLength)))
+    if (unused_slot && !variables.asked(slot + name.substr(kSlotLength))) {
       return Variables::refuse_unknown(name);
+    }
   }
   return {};
 }

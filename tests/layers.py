@@ -50,7 +50,7 @@ def check_include(path, bracket, header):
     if target is not None:
         return None if target in ROOMS[room] else f"{room} may not include {target}"
     if bracket == '"':
-        return "our own headers are named by their path from the root"
+        return None if room == "tests" else "our own headers are named by their path from the root"
     for pattern, wrappers, rule in LIBRARIES:
         if re.match(pattern, header) and room != "tests" and not re.match(wrappers, path):
             return rule
@@ -108,6 +108,7 @@ ALLOWED = [
     ("mcp/front.cc", '#include "bridge/wire/channel.h"'),
     ("tests/unit/a_test.cc", "#include <openssl/ssl.h>"),
     ("tests/unit/a_test.cc", '#include "bridge/git/worker.h"'),
+    ("tests/unit/a_test.cc", '#include "beside_it.h"'),
     ("docs/example.cc", '#include "mcp/front.h"'),
 ]
 PLANTED = [
@@ -137,7 +138,6 @@ PLANTED = [
     ("mcp/front.cc", "#ifndef __linux__"),
     ("mcp/front.cc", '#include "front.h"'),
     ("mcp/front.cc", '#include "../policy/text.h"'),
-    ("tests/unit/a_test.cc", '#include "temporary_directory.h"'),
 ]
 
 

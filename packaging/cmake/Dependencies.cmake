@@ -16,3 +16,6 @@ find_path(REPOBRIDGE_BOOST_INCLUDE boost/asio/as_tuple.hpp REQUIRED)
 add_library(rb_boost INTERFACE)
 target_include_directories(rb_boost SYSTEM INTERFACE ${REPOBRIDGE_BOOST_INCLUDE})
 target_compile_definitions(rb_boost INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+# Optimising, g++ takes the frames of Asio's coroutines, which their promise both allocates and frees, for freed
+# by another function than allocated them.
+target_compile_options(rb_boost INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)

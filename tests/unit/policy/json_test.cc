@@ -250,8 +250,8 @@ TEST_F(FieldsTest, KnowTheirNamesBeforeAnyIsAskedFor) {
   const auto given = fields(R"({"a":1,"b":2})");
 
   EXPECT_EQ(code_of(given.only({"a", "b", "c"})), "OK");
-  EXPECT_EQ(message_of(given.only({"a"})), "'b' is not known here");
-  EXPECT_EQ(message_of(given.only({"A", "b"})), "'a' is not known here");
+  EXPECT_EQ(message_of(given.only({"a"})), "'b' is not known here; known are: a");
+  EXPECT_EQ(message_of(given.only({"A", "b"})), "'a' is not known here; known are: A, b");
 }
 
 TEST_F(FieldsTest, QuoteNoNameThatIsNotPlain) {

@@ -1,0 +1,137 @@
+#include "bridge/actions/command.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "bridge/actions/pins.h"
+#include "bridge/environment.h"
+#include "policy/codes.h"
+
+namespace repobridge::actions {
+namespace {
+
+namespace codes = policy::codes;
+using bridge::CallContext;
+using bridge::Parts;
+using policy::Action;
+using policy::Json;
+using policy::Workdir;
+
+using Pins = std::map<policy::RepoPath, std::string>;
+
+Result<platform::UniqueFd> open_root(const Workdir& workdir) {
+  auto root = platform::open_directory(workdir.path);
+  if (root) return root;
+  return policy::refuse(
+      codes::kWorkdirUnavailable,
+      "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
+}
+
+asio::awaitable<Result<PinsSeen>> verify_beside(Parts& parts, int root, const Pins& pins) {
+  // The caller waits here, so both outlive the work on the other thread.
+  const auto work = [root, &pins]() -> asio::awaitable<Result<PinsSeen>> {
+    co_return verify_pins(root, pins);
+  };
+  co_return co_await asio::co_spawn(parts.hashing, work, asio::use_awaitable);
+}
+
+// The caller's file must be there, beneath the root and no link: a program would follow one.
+Result<void> check_argument(int root, const policy::RepoPath& path) {
+  auto fd = platform::open_beneath(root, path.bytes(), platform::OpenAs::location);
+  const Json details{{"path", path.text()}};
+  if (!fd && platform::is_absent(fd.error())) {
+    return policy::refuse(codes::kPathNotFound, "there is no such file in the workdir", details);
+  }
+  if (!fd)
+    return policy::refuse(codes::kPathBeyondLink, "a symbolic link is on the way to this path", details);
+  RB_TRY(const auto facts, platform::facts_of(fd->get()));
+  if (facts.is_link()) return policy::refuse(codes::kPathBeyondLink, "this path is a symbolic link", details);
+  return {};
+}
+
+Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOutcome& outcome) {
+  const bool finished = outcome.reason == runs::EndReason::itself;
+  Json containment{{"level", "L1"}, {"subreaper", true}, {"stragglers_killed", outcome.stragglers_killed}};
+  Json json{{"run_id", lease.holder().run_id},
+            {"action", action.name},
+            {"state", finished ? "finished" : "killed"},
+            {"exit_code", outcome.exit_code ? Json(*outcome.exit_code) : Json()},
+            {"signal", outcome.signal ? Json(*outcome.signal) : Json()},
+            {"stdout", outcome.out.bytes},
+            {"stderr", outcome.err.bytes},
+            {"stdout_truncated", outcome.out.truncated},
+            {"stderr_truncated", outcome.err.truncated},
+            {"started_at", lease.holder().since},
+            {"duration_ms", outcome.duration.count()},
+            {"pins", {{"count", action.integrity.size()}, {"protection", "reverified"}}},
+            {"containment", std::move(containment)}};
+  if (!finished) json["reason"] = runs::name_of(outcome.reason);
+  return json;
+}
+
+// A pinned file that changed while the action ran may have been read half old, half new.
+Result<void> check_unchanged(const Result<PinsSeen>& before, const Result<PinsSeen>& after) {
+  if (after && *after == *before) return {};
+  Json paths = Json::array();
+  for (const auto& [path, facts] : *before) {
+    const bool same = after && after->contains(path) && after->at(path) == facts;
+    if (!same) paths.push_back(path.text());
+  }
+  if (!after && after.error().details) paths = after.error().details->value("paths", Json::array());
+  return policy::refuse(
+      codes::kPinMismatch,
+      "files that the action reads (details.paths) changed while it ran, so its result means "
+      "nothing; call again when nobody writes to them",
+      Json{{"paths", std::move(paths)}});
+}
+
+asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const runs::Lease& lease,
+                                      const Workdir& workdir, const Action& action,
+                                      policy::RunActionCall call, bool& proven) {
+  RB_CO_TRY(const auto root, open_root(workdir));
+  if (call.path) RB_CO_CHECK(check_argument(root.get(), *call.path));
+  const auto before = co_await verify_beside(parts, root.get(), action.integrity);
+  if (!before) co_return fail(before.error());
+  runs::RunRequest request;
+  request.supervisor = parts.programs.supervisor;
+  request.argv = action.argv;
+  if (call.path) request.argv.push_back(call.path->bytes());
+  request.environment = bridge::action_environment();
+  request.directory = root.get();
+  request.limit = action.timeout;
+  request.max_output_bytes = action.max_output_bytes;
+  RB_CO_TRY(const auto outcome, co_await runs::run_supervised(context, lease, std::move(request)));
+  proven = outcome.proven;
+  const auto after = co_await verify_beside(parts, root.get(), action.integrity);
+  RB_CO_CHECK(check_unchanged(before, after));
+  co_return run_json(action, lease, outcome);
+}
+
+}  // namespace
+
+asio::awaitable<Result<Json>> view_actions(CallContext /*context*/, Parts& parts, const Workdir& workdir) {
+  RB_CO_TRY(const auto root, open_root(workdir));
+  Json list = Json::array();
+  for (const auto& [name, action] : workdir.actions) {
+    const auto pins = co_await verify_beside(parts, root.get(), action.integrity);
+    Json one{{"name", name},
+             {"kind", "command"},
+             {"argument", policy::name_of(action.argument)},
+             {"mutates", action.mutates},
+             {"timeout_seconds", action.timeout.count()},
+             {"pins", {{"count", action.integrity.size()}, {"state", pins ? "ok" : "drift"}}}};
+    if (action.description) one["description"] = *action.description;
+    list.push_back(std::move(one));
+  }
+  co_return Json{{"actions", std::move(list)}};
+}
+
+asio::awaitable<runs::Written> run_command(CallContext context, Parts& parts, const runs::Lease& lease,
+                                           const Workdir& workdir, const Action& action,
+                                           policy::RunActionCall call) {
+  bool proven = true;
+  auto answer = co_await perform(context, parts, lease, workdir, action, std::move(call), proven);
+  co_return runs::Written{.answer = std::move(answer), .proven = proven};
+}
+
+}  // namespace repobridge::actions

@@ -1,0 +1,72 @@
+#include "bridge/admin/example_env.h"
+
+namespace repobridge::admin {
+
+const std::string_view kExampleEnv = R"env(# What Repobridge may do on this host. After each change, run
+#
+#     repobridge render --env-file THIS_FILE --out ITS_DIRECTORY
+#
+# and restart repobridged. docs/POLICY.md explains every setting. Lines are NAME=value; nothing is expanded,
+# and a value with a space before '#', with quotes or with '$' stands in 'single quotes'.
+
+# --- The first workdir: the two lines to fill in ----------------------------------------------------------
+
+# What callers name it by: a letter, then up to 31 letters, digits, '_' and '-'.
+WORKDIR_01_ALIAS=
+# The repository's top directory on this host; callers never see it.
+WORKDIR_01_PATH=
+
+# --- What callers may do there ----------------------------------------------------------------------------
+
+# Without this, the workdir is not offered at all.
+WORKDIR_01_REPO_OPS_ENABLED=true
+# true: callers may look. false: they may also run actions, commit named files and push.
+WORKDIR_01_READ_ONLY=true
+# Shown to callers beside the alias.
+#WORKDIR_01_DESCRIPTION='The main project'
+
+# Paths: dot files are out of sight unless allowed. Names of credential files are denied unless the built-in
+# list is switched off; extra globs deny more (over a file's own name, or NAME/** for a directory).
+#WORKDIR_01_ALLOW_HIDDEN=false
+#WORKDIR_01_DISABLE_DEFAULT_DENY=false
+#WORKDIR_01_EXTRA_DENY_GLOBS=*.sqlite,private/**
+
+# Push: where to and to which branches. Without PUSH_URL (or REPOBRIDGE_PUSH_ALLOWED below) nothing is pushed.
+# The URL is compared with the upstream's own; https, ssh, user@host:path and file:/// forms, no password.
+#WORKDIR_01_PUSH_URL=git@git.example.org:team/project.git
+# Globs over the branch's name on the remote. Without them: only the local branch's own name.
+#WORKDIR_01_PUSH_BRANCHES=main,topic/*
+
+# Who commits; without these, the user's git configuration says it.
+#WORKDIR_01_GIT_USER_NAME='Repobridge on this host'
+#WORKDIR_01_GIT_USER_EMAIL=repobridge@example.org
+
+# Actions: programs that callers may run by name, with READ_ONLY=false. Each pins the files it depends on; put
+# any text for the digest first, then paste what `repobridge pin show ALIAS check --env-file FILE` prints.
+# Either on one line here, or in a file of its own (mode 0600), never both.
+#WORKDIR_01_REPO_ACTIONS_JSON={"check": {"argv": ["./tools/check"], "mutates": false, "integrity": {"tools/check": "0000000000000000000000000000000000000000000000000000000000000000"}, "timeout_seconds": 30, "max_output_bytes": 65536, "description": "Runs the checks"}}
+#WORKDIR_01_REPO_ACTIONS_FILE=/etc/repobridge/project-actions.json
+
+# Further workdirs: WORKDIR_02_… to WORKDIR_99_…
+
+# --- The host ---------------------------------------------------------------------------------------------
+
+# Where the bridge's own files are; the defaults lie in the directory given to `render --out`, the locks in
+# ~/.local/state/repobridge/locks, which every configuration of this user should share.
+#REPOBRIDGE_SOCKET_PATH=/home/me/repobridge/run/bridge.sock
+#REPOBRIDGE_KEY_FILE=/home/me/repobridge/bridge.key
+#REPOBRIDGE_STATE_DIR=/home/me/repobridge/state
+#REPOBRIDGE_LOCK_DIR=/home/me/.local/state/repobridge/locks
+
+# URLs below which every workdir may push; each ends in '/'.
+#REPOBRIDGE_PUSH_ALLOWED=https://git.example.org/team/,ssh://git@git.example.org/team/
+
+# --- Answers ----------------------------------------------------------------------------------------------
+
+# What looks like a secret in an answer is masked, or blocks the answer, or stays (off).
+#SECRET_DETECTION_MODE=mask
+#MAX_TOOL_RESPONSE_ITEMS=1000
+#MAX_TOOL_RESPONSE_CHARS=100000
+)env";
+
+}  // namespace repobridge::admin

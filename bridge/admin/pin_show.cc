@@ -1,0 +1,102 @@
+// repobridge pin show: the digests to paste into an action's integrity map.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "bridge/admin/command.h"
+#include "bridge/admin/env_source.h"
+#include "bridge/admin/pins.h"
+#include "bridge/admin/roots.h"
+#include "platform/files.h"
+#include "policy/codes.h"
+
+namespace repobridge::admin {
+namespace {
+
+struct Options {
+  std::string alias;
+  std::string action;
+  std::string env_file;
+  bool json = false;
+};
+
+template <class Range, class Name>
+std::string listed(const Range& range, Name name) {
+  std::string text;
+  for (const auto& item : range) text += (text.empty() ? "" : ", ") + std::string(name(item));
+  return text.empty() ? "none" : text;
+}
+
+Result<policy::WorkdirSettings> find_workdir(const policy::Settings& settings, const std::string& alias) {
+  const auto found = std::ranges::find(settings.workdirs, alias, &policy::WorkdirSettings::alias);
+  if (found != settings.workdirs.end()) return *found;
+  return policy::refuse(policy::codes::kWorkdirNotFound,
+                        "no workdir of the env file has that alias; it has: " +
+                            listed(settings.workdirs, [](const auto& workdir) { return workdir.alias; }));
+}
+
+Result<policy::Action> find_action(const policy::WorkdirSettings& workdir, const std::string& name) {
+  RB_TRY(const auto actions, read_actions(workdir, policy::Digests::placeholders_allowed));
+  const auto found = actions.find(name);
+  if (found != actions.end()) return found->second;
+  return policy::refuse(policy::codes::kActionNotFound,
+                        "no action of the workdir has that name; it has: " +
+                            listed(actions, [](const auto& action) { return action.first; }));
+}
+
+// ASCII only, so that what a terminal shows is what is pasted.
+std::string as_json(const Pins& pins) {
+  policy::Json map = policy::Json::object();
+  for (const auto& [path, digest] : pins) map[path.text()] = digest;
+  return map.dump(-1, ' ', true) + "\n";
+}
+
+std::string as_lines(const Pins& pins) {
+  std::string text;
+  for (const auto& [path, digest] : pins) text += digest + "  " + shown(path.text()) + "\n";
+  return text;
+}
+
+std::string as_table(const Pins& now, const Pins& pinned, const Stream& stream) {
+  std::vector<std::vector<std::string>> rows{{"FILE", "SHA-256 NOW", "IN THE ENV FILE"}};
+  for (const auto& [path, digest] : now) {
+    const auto& old = pinned.at(path);
+    const char* state = old == digest ? "the same" : policy::is_sha256_hex(old) ? "another" : "to be pasted";
+    rows.push_back({shown(path.text()), digest, state});
+  }
+  return table(rows, stream) + "\n\"integrity\": " + as_json(now);
+}
+
+Result<std::string> show(const Options& options, const Console& console) {
+  std::string env_file = options.env_file;
+  if (env_file.empty()) {
+    RB_TRY(env_file, default_env_file());
+  }
+  RB_TRY(const auto settings, read_env_source(env_file));
+  RB_TRY(const auto workdir, find_workdir(settings, options.alias));
+  RB_TRY(const auto action, find_action(workdir, options.action));
+  RB_TRY(const auto root, root_of(workdir));
+  RB_TRY(const auto directory, platform::open_directory(root.path));
+  RB_TRY(const auto now, digests_now(directory.get(), action.integrity));
+  if (options.json) return as_json(now);
+  return console.out.terminal ? as_table(now, action.integrity, console.out) : as_lines(now);
+}
+
+Run attach(CLI::App& app) {
+  const auto options = std::make_shared<Options>();  // shared: the parser writes it, the Run reads it later
+  app.require_subcommand(1);
+  auto* command = app.add_subcommand(
+      "show", "Print the current digests of the files that an action's integrity map names");
+  command->add_option("ALIAS", options->alias, "The workdir")->required();
+  command->add_option("ACTION", options->action, "The action")->required();
+  command->add_option("--env-file", options->env_file,
+                      "The env file (default: repobridge/repobridge.env in the user's configuration)");
+  command->add_flag("--json", options->json, "The map as JSON, to paste");
+  return [options](const Console& console) { return show(*options, console); };
+}
+
+}  // namespace
+
+const Command kPin{.name = "pin", .summary = "Look at the files that actions pin", .attach = attach};
+
+}  // namespace repobridge::admin

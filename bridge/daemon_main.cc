@@ -1,0 +1,126 @@
+// repobridged: the bridge. Reads its policy, proves who is on the other end, and does what was approved.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <climits>
+#include <csignal>
+#include <iostream>
+
+#include "bridge/git/transport.h"
+#include "bridge/log.h"
+#include "bridge/notify.h"
+#include "bridge/parts.h"
+#include "bridge/recovery.h"
+#include "bridge/server.h"
+#include "bridge/wire/config.h"
+#include "bridge/wire/key.h"
+#include "platform/files.h"
+#include "platform/random.h"
+
+namespace {
+
+using namespace repobridge;  // NOLINT(google-build-using-namespace): this is the program
+
+constexpr int kExitRefused = 2;
+constexpr std::size_t kGenerationBytes = 8;
+
+struct Options {
+  std::string config;
+  int ready_fd = -1;
+};
+
+Result<bridge::Programs> find_programs() {
+  RB_TRY(const auto self, platform::canonical_path("/proc/self/exe"));
+  const std::string directory = self.substr(0, self.rfind('/'));
+  return bridge::Programs{.git_worker = directory + "/repobridge-git",
+                          .supervisor = directory + "/repobridge-run",
+                          .git = "/usr/bin/git"};
+}
+
+Result<std::shared_ptr<const wire::KeyRing>> read_keys(const policy::BridgePolicy& policy) {
+  wire::KeyRing ring;
+  for (const auto& front : policy.fronts) {
+    RB_TRY(auto key, wire::read_key(front.name, front.key_file));
+    ring.emplace(front.name, std::move(key));
+  }
+  return std::make_shared<const wire::KeyRing>(std::move(ring));
+}
+
+// The keys themselves must never be in an answer, in whatever form.
+std::vector<std::string> secrets_of(const wire::KeyRing& ring) {
+  std::vector<std::string> secrets;
+  for (const auto& [name, key] : ring) {
+    secrets.push_back(key.bytes);
+    secrets.push_back(platform::hex_of(key.bytes));
+  }
+  return secrets;
+}
+
+Result<void> prepare_directories(const policy::BridgePolicy& policy) {
+  RB_CHECK(platform::make_private_directory(policy.state_dir));
+  RB_CHECK(platform::make_private_directory(policy.lock_dir));
+  git::Transport::remove_leftovers(policy.state_dir);
+  return {};
+}
+
+// Ready only when nothing of an earlier life stands in anybody's way.
+asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts, bridge::Server& server,
+                            int ready_fd) {
+  co_await bridge::recover_workdirs(executor, parts);
+  bridge::tell_ready(ready_fd);
+  bridge::log_event("ready");
+  co_await server.run();
+}
+
+Result<void> serve(const Options& options) {
+  RB_TRY(auto policy, wire::load_bridge_policy(options.config));
+  RB_TRY(auto programs, find_programs());
+  RB_TRY(const auto keys, read_keys(policy));
+  RB_CHECK(prepare_directories(policy));
+  RB_TRY(auto audit, bridge::Audit::open(policy.state_dir));
+  RB_TRY(auto generation, platform::random_hex(kGenerationBytes));
+  RB_TRY(const auto listener, platform::Listener::bind(policy.socket_path));
+  policy::Redactor redactor(policy.limits.secret_detection, secrets_of(*keys));
+  bridge::Parts parts{.policy = std::move(policy),
+                      .programs = std::move(programs),
+                      .audit = std::move(audit),
+                      .redactor = std::move(redactor),
+                      .generation = std::move(generation),
+                      .poisoned = {}};
+  asio::io_context loop(1);
+  bridge::Server server(loop.get_executor(), parts, listener, keys);
+  asio::signal_set signals(loop, SIGTERM, SIGINT);
+  signals.async_wait([&server](const boost::system::error_code& ec, int) {
+    if (!ec) server.stop();
+  });
+  asio::co_spawn(loop, start(loop.get_executor(), parts, server, options.ready_fd),
+                 [&signals](const std::exception_ptr&) { signals.cancel(); });
+  loop.run();
+  bridge::log_event("ended");
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"The Repobridge bridge: does the repository work that its policy allows"};
+  app.set_version_flag("--version", REPOBRIDGE_VERSION);
+  Options options;
+  app.add_option("--config", options.config, "bridge.json, as `repobridge render` wrote it")->required();
+  app.add_option("--ready-fd", options.ready_fd, "descriptor that gets a line when the bridge is ready");
+  CLI11_PARSE(app, argc, argv);
+  // Other processes of the user must not read the keys out of our memory.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  bridge::start_log();
+  const auto served = serve(options);
+  if (served) return 0;
+  std::cerr << "repobridged: " << served.error().code << ": " << served.error().message << "\n";
+  return kExitRefused;
+}

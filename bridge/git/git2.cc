@@ -1,0 +1,44 @@
+#include "bridge/git/git2.h"
+
+#include <array>
+#include <cstdio>
+
+#include "policy/codes.h"
+
+namespace repobridge::git {
+
+Failure git_failure(int code, std::string_view doing) {
+  const git_error* last = git_error_last();
+  const char* text = last != nullptr && last->message != nullptr ? last->message : "no text";
+  (void)std::fprintf(stderr, "repobridge-git: %.*s: %s (%d)\n", static_cast<int>(doing.size()), doing.data(),
+                     text, code);
+  const std::string phrase(doing);
+  if (code == GIT_ENOTFOUND && last != nullptr && last->klass == GIT_ERROR_ODB) {
+    return policy::refuse(
+        policy::codes::kObjectMissing,
+        "an object of the repository is missing (a partial clone, or damage); fetch it with git, "
+        "then call again");
+  }
+  if (code == GIT_ELOCKED) {
+    return policy::refuse(policy::codes::kRefLocked,
+                          "git holds a lock on a reference; call again when that git command has ended");
+  }
+  return policy::refuse(policy::codes::kGitFailed,
+                        "git could not " + phrase + "; `git fsck` in the workdir may say why");
+}
+
+std::string hex_of(const git_oid& oid) {
+  std::array<char, GIT_OID_HEXSZ + 1> hex{};
+  git_oid_tostr(hex.data(), hex.size(), &oid);
+  return hex.data();
+}
+
+Result<git_oid> oid_from(std::string_view hex) {
+  git_oid oid{};
+  if (hex.size() != GIT_OID_HEXSZ || git_oid_fromstrn(&oid, hex.data(), hex.size()) != 0) {
+    return policy::refuse(policy::codes::kInternalError, "an object id is malformed");
+  }
+  return oid;
+}
+
+}  // namespace repobridge::git

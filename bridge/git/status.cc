@@ -1,0 +1,156 @@
+#include "bridge/git/status.h"
+
+#include <array>
+
+#include "bridge/git/layout.h"
+#include "policy/repo_path.h"
+
+namespace repobridge::git {
+namespace {
+
+using policy::Json;
+
+struct Word {
+  unsigned flag;
+  const char* text;
+};
+constexpr std::array<Word, 5> kIndexWords{{{GIT_STATUS_INDEX_RENAMED, "renamed"},
+                                           {GIT_STATUS_INDEX_NEW, "added"},
+                                           {GIT_STATUS_INDEX_DELETED, "deleted"},
+                                           {GIT_STATUS_INDEX_TYPECHANGE, "typechange"},
+                                           {GIT_STATUS_INDEX_MODIFIED, "modified"}}};
+constexpr std::array<Word, 4> kWorktreeWords{{{GIT_STATUS_WT_DELETED, "deleted"},
+                                              {GIT_STATUS_WT_TYPECHANGE, "typechange"},
+                                              {GIT_STATUS_WT_MODIFIED, "modified"},
+                                              {GIT_STATUS_WT_UNREADABLE, "modified"}}};
+
+template <std::size_t N>
+const char* word_for(unsigned flags, const std::array<Word, N>& words) {
+  for (const auto& word : words) {
+    if ((flags & word.flag) != 0) return word.text;
+  }
+  return "unmodified";
+}
+
+struct Entry {
+  std::string path;
+  std::string old_path;  // "" unless renamed
+  const char* index = "unmodified";
+  const char* worktree = "unmodified";
+};
+
+// What git says of an entry, where libgit2 says it otherwise. nullopt: git shows nothing.
+std::optional<Entry> entry_from(const git_status_entry& raw, git_index* index) {
+  unsigned flags = static_cast<unsigned>(raw.status);
+  const git_diff_delta* delta = raw.head_to_index != nullptr ? raw.head_to_index : raw.index_to_workdir;
+  Entry entry{.path = delta->new_file.path != nullptr ? delta->new_file.path : delta->old_file.path};
+  const git_index_entry* tracked = git_index_get_bypath(index, entry.path.c_str(), 0);
+  const unsigned extended = tracked != nullptr ? tracked->flags_extended : 0U;
+  // Outside a sparse checkout's cone, a missing file is as it should be.
+  if ((extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) flags &= ~static_cast<unsigned>(GIT_STATUS_WT_DELETED);
+  if (flags == GIT_STATUS_CURRENT || (flags & GIT_STATUS_IGNORED) != 0) return std::nullopt;
+  if ((flags & GIT_STATUS_CONFLICTED) != 0) {
+    entry.index = entry.worktree = "conflicted";
+    return entry;
+  }
+  if ((flags & GIT_STATUS_WT_NEW) != 0) {
+    entry.index = entry.worktree = "untracked";
+    return entry;
+  }
+  entry.index = word_for(flags, kIndexWords);
+  entry.worktree = word_for(flags, kWorktreeWords);
+  if ((flags & GIT_STATUS_INDEX_RENAMED) != 0) entry.old_path = raw.head_to_index->old_file.path;
+  if ((extended & GIT_INDEX_ENTRY_INTENT_TO_ADD) != 0) {
+    // `git add -N` announces a file without staging it.
+    entry.index = "unmodified";
+    entry.worktree = "added";
+  }
+  return entry;
+}
+
+Json entry_json(const Entry& entry) {
+  Json json{{"path", policy::path_text(entry.path)}, {"index", entry.index}, {"worktree", entry.worktree}};
+  if (!entry.old_path.empty()) json["old_path"] = policy::path_text(entry.old_path);
+  return json;
+}
+
+Result<Json> upstream_json(const Repository& repository, const Head& head) {
+  const auto upstream = repository.upstream_of(head);
+  if (!upstream) return Json();
+  Json json{{"remote", policy::path_text(upstream->remote)},
+            {"branch", policy::path_text(upstream->branch())},
+            {"ahead", nullptr},
+            {"behind", nullptr}};
+  if (upstream->tracking.empty() || !head.oid) return json;
+  RB_CHECK(check_place(repository.git_directory(), upstream->tracking, Place::file));
+  git_oid tracked{};
+  const int code = git_reference_name_to_id(&tracked, repository.get(), upstream->tracking.c_str());
+  if (code == GIT_ENOTFOUND) return json;  // never fetched, or gone from the remote
+  RB_CHECK(git_check(code, "read the tracking branch"));
+  std::size_t ahead = 0;
+  std::size_t behind = 0;
+  RB_CHECK(git_check(git_graph_ahead_behind(&ahead, &behind, repository.get(), &*head.oid, &tracked),
+                     "compare the branch with its upstream"));
+  json["ahead"] = ahead;
+  json["behind"] = behind;
+  return json;
+}
+
+Result<OwnedStatusList> scan(const Repository& repository) {
+  git_status_options options = GIT_STATUS_OPTIONS_INIT;
+  options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
+  // Submodules are left alone: looking into one would read its configuration. The index is our copy, so there
+  // is nothing to refresh or write back.
+  options.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED | GIT_STATUS_OPT_RECURSE_UNTRACKED_DIRS |
+                  GIT_STATUS_OPT_EXCLUDE_SUBMODULES | GIT_STATUS_OPT_DISABLE_PATHSPEC_MATCH |
+                  GIT_STATUS_OPT_RENAMES_HEAD_TO_INDEX | GIT_STATUS_OPT_NO_REFRESH |
+                  GIT_STATUS_OPT_INCLUDE_UNREADABLE;
+  OwnedStatusList list;
+  const int code = git_status_list_new(into(list), repository.get(), &options);
+  RB_CHECK(git_check(code, "compare the work tree with the index"));
+  return list;
+}
+
+}  // namespace
+
+Json head_json(const Head& head) {
+  return Json{{"branch", head.detached() ? Json() : Json(policy::path_text(head.branch()))},
+              {"oid", head.oid ? Json(hex_of(*head.oid)) : Json()},
+              {"unborn", !head.oid.has_value()}};
+}
+
+Result<Json> status(const Repository& repository, const policy::PathRules& rules, std::size_t max_entries) {
+  RB_TRY(const auto head, repository.head());
+  RB_TRY(const auto operation, repository.operation());
+  RB_TRY(auto upstream, upstream_json(repository, head));
+  RB_TRY(const auto index, repository.read_index());
+  RB_TRY(const auto list, scan(repository));
+  Json entries = Json::array();
+  std::size_t hidden = 0;
+  bool clean = true;
+  bool truncated = false;
+  for (std::size_t i = 0; i < git_status_list_entrycount(list.get()); ++i) {
+    const auto entry = entry_from(*git_status_byindex(list.get(), i), index.index.get());
+    if (!entry) continue;
+    clean = false;
+    const bool visible =
+        rules.visible(entry->path) && (entry->old_path.empty() || rules.visible(entry->old_path));
+    if (!visible) {
+      ++hidden;
+    } else if (entries.size() < max_entries) {
+      entries.push_back(entry_json(*entry));
+    } else {
+      truncated = true;
+    }
+  }
+  return Json{{"head", head_json(head)},
+              {"upstream", std::move(upstream)},
+              {"operation", operation ? Json(*operation) : Json()},
+              {"clean", clean},
+              {"entries", std::move(entries)},
+              {"hidden_count", hidden},
+              {"freshness", "scanned"},
+              {"truncated", truncated}};
+}
+
+}  // namespace repobridge::git

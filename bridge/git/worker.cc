@@ -1,0 +1,101 @@
+#include "bridge/git/worker.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <csignal>
+
+#include "bridge/environment.h"
+#include "bridge/git/worker_protocol.h"
+#include "bridge/wire/frame.h"
+#include "bridge/wire/timeout.h"
+#include "platform/child_process.h"
+#include "policy/codes.h"
+
+namespace repobridge::git {
+namespace {
+
+namespace codes = policy::codes;
+using policy::Json;
+using Socket = asio::local::stream_protocol::socket;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+struct Worker::Process {
+  Process(platform::ChildProcess started, Socket connected)
+      : child(std::move(started)), socket(std::move(connected)) {}
+
+  void end() {
+    boost::system::error_code ignored;
+    socket.close(ignored);  // NOLINT(bugprone-unused-return-value)
+    child.signal(SIGKILL);
+  }
+
+  platform::ChildProcess child;
+  Socket socket;
+};
+
+Worker::Worker(std::unique_ptr<Process> process) : process_(std::move(process)) {}
+Worker::Worker(Worker&&) noexcept = default;
+Worker::~Worker() = default;
+
+Result<Worker> Worker::start(const asio::any_io_executor& executor, const bridge::Programs& programs,
+                             int lease) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return os_failure("make a socket pair", errno);
+  }
+  platform::UniqueFd ours(ends[0]);
+  const platform::UniqueFd theirs(ends[1]);
+  platform::SpawnRequest request;
+  request.program = programs.git_worker;
+  request.argv = {"repobridge-git"};
+  request.environment = bridge::git_worker_environment();
+  request.passed = {theirs.get()};
+  if (lease >= 0) request.passed.push_back(lease);
+  auto child = platform::ChildProcess::spawn(request);
+  if (!child) return policy::refuse(codes::kGitFailed, "the git worker could not be started");
+  Socket socket(executor, asio::local::stream_protocol(), ours.release());
+  return Worker(std::make_unique<Process>(*std::move(child), std::move(socket)));
+}
+
+asio::awaitable<Result<Json>> Worker::exchange(bridge::CallContext context, Json message) {
+  Socket& socket = process_->socket;
+  const wire::Timeout limit(context.executor, context.deadline.at(), [this] { process_->end(); });
+  const std::stop_callback on_stop(context.stop, [this] { process_->end(); });
+  const auto failed = [&]() -> Failure {
+    if (context.stop.stop_requested()) return policy::refuse(codes::kCallCancelled, "the call was given up");
+    if (limit.fired()) {
+      return policy::refuse(codes::kGitTimeout, "git work on the repository took too long and was stopped");
+    }
+    return policy::refuse(codes::kGitFailed, "the git worker ended without an answer");
+  };
+  const std::string frame = wire::frame_of(policy::dump_json(message));
+  const auto [write_ec, wrote] = co_await asio::async_write(socket, asio::buffer(frame), kAwait);
+  if (write_ec) co_return failed();
+  wire::FrameHeader header{};
+  const auto [header_ec, header_got] = co_await asio::async_read(socket, asio::buffer(header), kAwait);
+  if (header_ec) co_return failed();
+  RB_CO_TRY(const auto length, wire::frame_length(header, kMaxWorkerFrameBytes));
+  std::string body(length, '\0');
+  const auto [body_ec, body_got] = co_await asio::async_read(socket, asio::buffer(body), kAwait);
+  if (body_ec) co_return failed();
+  auto answer = policy::parse_json(body);
+  if (!answer) co_return policy::refuse(codes::kGitFailed, "the git worker gave a malformed answer");
+  co_return *std::move(answer);
+}
+
+asio::awaitable<Result<Json>> Worker::ask(bridge::CallContext context, Json question) {
+  RB_CO_TRY(const auto answer, co_await exchange(context, std::move(question)));
+  co_return decode_answer(answer);
+}
+
+}  // namespace repobridge::git

@@ -1,0 +1,202 @@
+// repobridge-git: the process that reads the repository's bytes. It has one socket, to the bridge; it answers
+// until that closes, and the bridge kills it when it takes too long.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include "bridge/git/commit.h"
+#include "bridge/git/diff.h"
+#include "bridge/git/outgoing.h"
+#include "bridge/git/repository.h"
+#include "bridge/git/status.h"
+#include "bridge/git/worker_protocol.h"
+#include "bridge/wire/frame.h"
+#include "policy/codes.h"
+#include "policy/path_rules.h"
+
+namespace {
+
+using namespace repobridge;       // NOLINT(google-build-using-namespace): this is the program
+using namespace repobridge::git;  // NOLINT(google-build-using-namespace)
+using policy::Fields;
+using policy::Json;
+
+constexpr const policy::Code& kBadQuestion = policy::codes::kInternalError;
+
+Result<std::vector<policy::RepoPath>> read_paths(Fields& fields) {
+  RB_TRY(const auto texts, fields.texts("paths"));
+  std::vector<policy::RepoPath> paths;
+  for (const auto& text : texts) {
+    RB_TRY(auto path, policy::RepoPath::parse(text));
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Result<policy::PathRules> read_rules(Fields& fields) {
+  const Json* rules = fields.any("rules");
+  if (rules == nullptr) return fields.refuse_field("rules", "is missing");
+  return policy::PathRules::from_json(*rules, "rules");
+}
+
+Result<git_oid> read_oid(Fields& fields, std::string_view name) {
+  RB_TRY(const auto hex, fields.text(name));
+  return oid_from(hex);
+}
+
+Result<Json> next_message() {
+  RB_TRY(const auto body, wire::read_frame(kWorkerSocket, kMaxWorkerFrameBytes));
+  if (!body) return policy::refuse(kBadQuestion, "the bridge ended the conversation");
+  auto value = policy::parse_json(*body);
+  if (!value) return policy::refuse(kBadQuestion, "the bridge sent a malformed message");
+  return *std::move(value);
+}
+
+Result<Json> do_status(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto rules, read_rules(fields));
+  RB_TRY(const auto most, fields.number("max_entries", 0, INT32_MAX));
+  return status(repository, rules, static_cast<std::size_t>(most));
+}
+
+Result<Json> do_diff(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto paths, read_paths(fields));
+  RB_TRY(const auto rules, read_rules(fields));
+  RB_TRY(const bool staged, fields.flag("staged", false));
+  RB_TRY(const auto most, fields.number("max_patch_bytes", 0, INT32_MAX));
+  return diff(repository, {.of = staged ? DiffOf::staged : DiffOf::worktree,
+                           .paths = paths,
+                           .rules = rules,
+                           .max_patch_bytes = static_cast<std::size_t>(most)});
+}
+
+Result<CommitOrder> read_order(Fields& fields) {
+  CommitOrder order;
+  RB_TRY(order.paths, read_paths(fields));
+  RB_TRY(order.message, fields.text("message"));
+  RB_TRY(order.rules, read_rules(fields));
+  const Json* expect = fields.any("expect");
+  if (expect == nullptr || !expect->is_object()) return fields.refuse_field("expect", "must be an object");
+  for (const auto& [name, hex] : expect->items()) {
+    RB_TRY(auto path, policy::RepoPath::parse(name));
+    RB_TRY(const auto oid, oid_from(hex.get<std::string>()));
+    order.expect.emplace(std::move(path), oid);
+  }
+  if (const Json* identity = fields.any("identity"); identity != nullptr && !identity->is_null()) {
+    RB_TRY(auto inner, Fields::of(*identity, "identity", kBadQuestion));
+    policy::GitIdentity who;
+    RB_TRY(who.name, inner.text("name"));
+    RB_TRY(who.email, inner.text("email"));
+    order.identity = std::move(who);
+  }
+  return order;
+}
+
+// The conversation of worker_protocol.h; the last answer is the caller's.
+Result<Json> do_commit(const Repository& repository, Fields& fields) {
+  RB_TRY(auto order, read_order(fields));
+  RB_TRY(auto builder, CommitBuilder::begin(repository, std::move(order)));
+  RB_CHECK(wire::write_frame(kWorkerSocket, encode_step("lock")));
+  RB_TRY(const auto locked, next_message());
+  RB_TRY(auto step, Fields::of(locked, "", kBadQuestion));
+  RB_TRY(const auto index_path, step.text("index"));
+  RB_TRY(const auto built, builder.build(index_path));
+  const auto& old = builder.head().oid;
+  Json publish{{"reference", builder.head().reference},
+               {"old", old ? Json(hex_of(*old)) : Json()},
+               {"new", hex_of(built.oid)}};
+  RB_CHECK(wire::write_frame(kWorkerSocket, encode_step("publish", std::move(publish))));
+  RB_CHECK(next_message().map([](const Json&) {}));
+  RB_CHECK(builder.move_branch(built));
+  return built.summary;
+}
+
+// Where a branch is: asked after a worker was lost in the middle of a commit.
+Result<Json> do_resolve(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto reference, fields.text("reference"));
+  git_oid oid{};
+  const int code = git_reference_name_to_id(&oid, repository.get(), reference.c_str());
+  if (code == GIT_ENOTFOUND) return Json{{"oid", nullptr}};
+  RB_CHECK(git_check(code, "read a branch"));
+  return Json{{"oid", hex_of(oid)}};
+}
+
+Result<Json> do_plan_push(const Repository& repository, Fields& /*fields*/) { return plan_push(repository); }
+
+Result<Json> do_inspect_outgoing(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto oid, read_oid(fields, "oid"));
+  RB_TRY(const auto rules, read_rules(fields));
+  RB_TRY(const auto heads, fields.texts("remote_heads"));
+  RB_TRY(const auto tip, fields.optional_text("remote_tip"));
+  RemoteState remote;
+  for (const auto& head : heads) {
+    RB_TRY(const auto head_oid, oid_from(head));
+    remote.heads.push_back(head_oid);
+  }
+  if (tip) {
+    RB_TRY(remote.tip, oid_from(*tip));
+  }
+  return inspect_outgoing(repository, oid, remote, rules);
+}
+
+Result<Json> do_track(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto tracking, fields.text("tracking"));
+  RB_TRY(const auto oid, read_oid(fields, "oid"));
+  RB_CHECK(track(repository, tracking, oid));
+  return Json::object();
+}
+
+struct Operation {
+  std::string_view name;
+  Result<Json> (*perform)(const Repository&, Fields&);
+};
+constexpr std::array<Operation, 7> kOperations{{{"status", do_status},
+                                                {"diff", do_diff},
+                                                {"commit", do_commit},
+                                                {"resolve", do_resolve},
+                                                {"plan_push", do_plan_push},
+                                                {"inspect_outgoing", do_inspect_outgoing},
+                                                {"track", do_track}}};
+
+Result<Json> answer(const Json& question) {
+  RB_TRY(auto fields, Fields::of(question, "", kBadQuestion));
+  RB_TRY(const auto name, fields.text("op"));
+  RB_TRY(const auto root, fields.text("root"));
+  const auto* operation = std::ranges::find(kOperations, name, &Operation::name);
+  if (operation == kOperations.end()) return fields.refuse_field("op", "is no operation");
+  RB_TRY(const auto repository, Repository::open(root));
+  return operation->perform(repository, fields);
+}
+
+Result<void> serve() {
+  for (;;) {
+    RB_TRY(const auto body, wire::read_frame(kWorkerSocket, kMaxWorkerFrameBytes));
+    if (!body) return {};
+    auto question = policy::parse_json(*body);
+    if (!question) return policy::refuse(kBadQuestion, "the bridge sent a malformed question");
+    const auto data = answer(*question);
+    RB_CHECK(wire::write_frame(kWorkerSocket, data ? encode_success(*data) : encode_failure(data.error())));
+  }
+}
+
+}  // namespace
+
+int main() {
+  // Ends with the bridge, whatever it is in the middle of. The parent may be gone already.
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == 1) return 1;
+  (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  git_libgit2_init();
+  // A commit that was reported must survive a power cut.
+  git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+  const auto served = serve();
+  git_libgit2_shutdown();
+  if (served) return 0;
+  (void)std::fprintf(stderr, "repobridge-git: %s\n", served.error().message.c_str());
+  return 1;
+}

@@ -1,0 +1,31 @@
+// What the bridge is made of, built once by main() and handed to whoever needs it.
+//
+// Owns: everything. Outlives every call. Threads: the event loop's one, but for `hashing`, which only
+// computes.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <string>
+#include <vector>
+
+#include "bridge/audit.h"
+#include "bridge/programs.h"
+#include "bridge/runs/lease.h"
+#include "policy/policy.h"
+#include "policy/secrets.h"
+
+namespace repobridge::bridge {
+
+struct Parts {
+  policy::BridgePolicy policy;
+  Programs programs;
+  Audit audit;
+  policy::Redactor redactor;
+  std::string generation;  // this life of the bridge
+  // Leases whose writers are not proven gone: held as long as the bridge lives.
+  std::vector<runs::Lease> poisoned;
+  // Digests of pinned files, which may be large, are computed beside the event loop.
+  boost::asio::thread_pool hashing{1};
+};
+
+}  // namespace repobridge::bridge

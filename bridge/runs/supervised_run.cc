@@ -1,0 +1,229 @@
+#include "bridge/runs/supervised_run.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+
+#include "bridge/runs/supervisor_protocol.h"
+#include "bridge/wire/timeout.h"
+#include "platform/child_process.h"
+#include "policy/codes.h"
+
+namespace repobridge::runs {
+namespace {
+
+using platform::UniqueFd;
+using Descriptor = asio::posix::stream_descriptor;
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+constexpr std::size_t kChunkBytes = 65536;
+// After the supervisor's end nobody of the run holds the pipes; who still does got them passed outside the
+// tree.
+constexpr std::chrono::milliseconds kHeldLimit{250};
+// Beyond the supervisor's own limits, in case it hangs itself.
+constexpr std::chrono::milliseconds kSupervisorSlack{5000};
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_failure("make a pipe", errno);
+  return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
+}
+
+Result<Pipe> make_control() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return os_failure("make a socket pair", errno);
+  }
+  return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
+}
+
+Failure start_failed(int os_code) {
+  return fail(Error{.kind = policy::codes::kActionStartFailed.kind,
+                    .code = std::string(policy::codes::kActionStartFailed.name),
+                    .message = "the program could not be started; the administrator must look after its argv "
+                               "(is it installed and executable?)",
+                    .os_code = os_code});
+}
+
+std::size_t number_in(std::string_view text) {
+  std::size_t number = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+class Run {
+ public:
+  Run(asio::any_io_executor executor, const RunRequest& request, Pipe out, Pipe err, Pipe control,
+      platform::ChildProcess supervisor)
+      : executor_(executor),
+        limit_(request.limit),
+        max_output_bytes_(request.max_output_bytes),
+        supervisor_(std::move(supervisor)),
+        out_(executor, out.read.release()),
+        err_(executor, err.read.release()),
+        control_(executor, control.read.release()),
+        exit_(executor, supervisor_.exit_fd()) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { (void)exit_.release(); }  // the descriptor is the supervisor's handle, and closed with it
+
+  asio::awaitable<Result<RunOutcome>> follow(std::stop_token stop) {
+    using namespace asio::experimental::awaitable_operators;  // NOLINT(google-build-using-namespace)
+    const std::stop_callback on_stop(stop, [this] { end_by(EndReason::cancelled); });
+    co_await (drain(out_, outcome_.out) && drain(err_, outcome_.err) && follow_control());
+    pipes_limit_.reset();
+    if (start_error_) co_return start_failed(*start_error_);
+    outcome_.proven = drained_ && supervisor_proved_ && !held_outside_;
+    co_return std::move(outcome_);
+  }
+
+ private:
+  // The first reason is the reason.
+  void end_by(EndReason reason) {
+    if (outcome_.reason == EndReason::itself && !leader_ended_) outcome_.reason = reason;
+    // A supervisor that has ended cannot be told and need not be.
+    (void)::send(control_.native_handle(), kStop.data(), kStop.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  asio::awaitable<void> drain(Descriptor& pipe, StreamOutput& output) {
+    std::array<char, kChunkBytes> chunk{};
+    for (;;) {
+      const auto [ec, got] = co_await pipe.async_read_some(asio::buffer(chunk), kAwait);
+      if (ec == asio::error::eof) co_return;
+      if (ec) {
+        held_outside_ = true;
+        co_return;
+      }
+      keep(output, std::string_view(chunk.data(), got));
+    }
+  }
+
+  void keep(StreamOutput& output, std::string_view bytes) {
+    const std::size_t room = max_output_bytes_ - output.bytes.size();
+    output.bytes.append(bytes.substr(0, room));
+    if (bytes.size() <= room || output.truncated) return;
+    output.truncated = true;
+    end_by(EndReason::output_limit);
+  }
+
+  asio::awaitable<void> follow_control() {
+    const auto now = std::chrono::steady_clock::now();
+    const wire::Timeout backstop(executor_, now + limit_ + kGrace + kKillLimit + kSupervisorSlack,
+                                 [this] { supervisor_.signal(SIGKILL); });
+    do {
+      (void)co_await control_.async_wait(Descriptor::wait_read, kAwait);
+    } while (read_messages());
+    (void)co_await exit_.async_wait(Descriptor::wait_read, kAwait);
+    supervisor_proved_ = supervisor_.reap().success();
+    pipes_limit_.emplace(executor_, std::chrono::steady_clock::now() + kHeldLimit, [this] {
+      out_.cancel();
+      err_.cancel();
+    });
+  }
+
+  // False when the supervisor has closed its end.
+  bool read_messages() {
+    for (;;) {
+      std::array<char, 128> message{};
+      const ssize_t got = ::recv(control_.native_handle(), message.data(), message.size(), MSG_DONTWAIT);
+      if (got < 0) return errno == EAGAIN || errno == EINTR;
+      if (got == 0) return false;
+      note(std::string_view(message.data(), static_cast<std::size_t>(got)));
+    }
+  }
+
+  void note(std::string_view message) {
+    const auto space = message.find(' ');
+    const auto word = message.substr(0, space);
+    const auto rest = space == std::string_view::npos ? std::string_view{} : message.substr(space + 1);
+    if (word == kFailed) start_error_ = static_cast<int>(number_in(rest));
+    if (word == kExited) outcome_.exit_code = static_cast<int>(number_in(rest));
+    if (word == kSignalled) outcome_.signal = static_cast<int>(number_in(rest));
+    if (word == kExited || word == kSignalled) leader_ended_ = true;
+    if (word == kEndedBy && rest == "deadline" && outcome_.reason == EndReason::itself) {
+      outcome_.reason = EndReason::deadline;
+    }
+    if (word == kDrained) {
+      drained_ = true;
+      outcome_.stragglers_killed = number_in(rest);
+    }
+  }
+
+  asio::any_io_executor executor_;
+  std::chrono::milliseconds limit_;
+  std::size_t max_output_bytes_;
+  platform::ChildProcess supervisor_;
+  Descriptor out_;
+  Descriptor err_;
+  Descriptor control_;
+  Descriptor exit_;
+  std::optional<wire::Timeout> pipes_limit_;
+  RunOutcome outcome_;
+  std::optional<int> start_error_;
+  bool leader_ended_ = false;
+  bool drained_ = false;
+  bool supervisor_proved_ = false;
+  bool held_outside_ = false;
+};
+
+}  // namespace
+
+std::string_view name_of(EndReason reason) {
+  switch (reason) {
+    case EndReason::itself:
+      return "";
+    case EndReason::deadline:
+      return "deadline";
+    case EndReason::output_limit:
+      return "output_limit";
+    case EndReason::cancelled:
+      return "cancelled";
+  }
+  std::abort();
+}
+
+asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, const Lease& lease,
+                                                   RunRequest request) {
+  const auto began = std::chrono::steady_clock::now();
+  RB_CO_TRY(auto out, make_pipe());
+  RB_CO_TRY(auto err, make_pipe());
+  RB_CO_TRY(auto control, make_control());
+  platform::SpawnRequest spawn;
+  spawn.program = request.supervisor;
+  spawn.argv = {"repobridge-run", std::to_string(request.limit.count()), "--"};
+  spawn.argv.insert(spawn.argv.end(), request.argv.begin(), request.argv.end());
+  spawn.environment = request.environment;
+  spawn.standard_output = out.write.get();
+  spawn.standard_error = err.write.get();
+  spawn.passed = {control.write.get(), lease.descriptor()};
+  spawn.working_directory = request.directory;
+  auto supervisor = platform::ChildProcess::spawn(spawn);
+  if (!supervisor) co_return start_failed(supervisor.error().os_code);
+  for (Pipe* pipe : {&out, &err, &control}) pipe->write.reset();
+  Run run(context.executor, request, std::move(out), std::move(err), std::move(control),
+          *std::move(supervisor));
+  auto outcome = co_await run.follow(context.stop);
+  if (outcome) {
+    outcome->duration =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  }
+  co_return outcome;
+}
+
+}  // namespace repobridge::runs

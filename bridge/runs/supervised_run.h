@@ -1,0 +1,63 @@
+// A run: a program and everything it starts, under a supervisor of its own, from start to proven end.
+//
+// Promise: the program gets exactly the request's argument vector, environment and directory; its input is
+// empty. It ends by itself, at its limit, when it prints more than it may, or when the call is given up;
+// whichever comes first is the reason. run_supervised() returns only when the supervisor has ended; `proven`
+// says whether the whole tree is known to be gone. Output is drained to its end but kept only up to its
+// limit. Owns: everything it starts. Threads: the event loop's one. Errors: REPO_ACTION_START_FAILED when
+// nothing ran. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A run".
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bridge/context.h"
+#include "bridge/runs/lease.h"
+#include "bridge/wire/asio_fwd.h"
+#include "platform/result.h"
+
+namespace repobridge::runs {
+
+struct RunRequest {
+  std::string supervisor;         // path of repobridge-run
+  std::vector<std::string> argv;  // argv[0] is an absolute path
+  std::vector<std::string> environment;
+  int directory = -1;  // descriptor; must stay open until the run has started
+  std::chrono::milliseconds limit{0};
+  std::size_t max_output_bytes = 0;  // per stream
+};
+
+struct StreamOutput {
+  std::string bytes;
+  bool truncated = false;
+};
+
+enum class EndReason : std::uint8_t { itself, deadline, output_limit, cancelled };
+
+struct RunOutcome {
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  EndReason reason = EndReason::itself;
+  StreamOutput out;
+  StreamOutput err;
+  bool proven = false;
+  std::size_t stragglers_killed = 0;
+  std::chrono::milliseconds duration{0};
+};
+
+// What a writer leaves behind: its answer, and whether everything it started is known to be gone. Without
+// that the lease is not released, whatever the answer.
+struct Written {
+  Result<policy::Json> answer;
+  bool proven = true;
+};
+
+asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, const Lease& lease,
+                                                   RunRequest request);
+
+std::string_view name_of(EndReason reason);
+
+}  // namespace repobridge::runs

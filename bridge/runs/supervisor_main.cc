@@ -1,0 +1,163 @@
+// repobridge-run: one process above one run. It is the last parent of everything the run starts, so when it
+// has no child left, nothing of the run is alive, and that is what it tells the bridge.
+//
+//   repobridge-run DEADLINE_MS -- PROGRAM [ARGUMENT…]
+//
+// Static, single-threaded, without any library but the platform's core. Environment, directory and
+// descriptors 0 to 2 are the program's; descriptor 3 is the socket to the bridge.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "bridge/runs/supervisor_protocol.h"
+#include "platform/deadline.h"
+#include "platform/process_tree.h"
+
+namespace {
+
+using namespace repobridge;        // NOLINT(google-build-using-namespace): this is the program
+using namespace repobridge::runs;  // NOLINT(google-build-using-namespace)
+using platform::Deadline;
+
+// What is alive for this long after the program ended by itself was left behind and is killed.
+constexpr std::chrono::milliseconds kStragglerTime{100};
+constexpr std::chrono::milliseconds kKillRound{1};
+
+void tell(std::string_view word, std::string_view rest = {}) {
+  std::string message(word);
+  if (!rest.empty()) message.append(" ").append(rest);
+  // A bridge that is gone cannot be told; its end of the socket then ends the run below.
+  (void)::send(kSupervisorSocket, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
+// The supervisor must not hold the run's output open: the bridge waits for its end.
+void let_go_of_output() {
+  platform::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null.get(), fd);
+}
+
+class Run {
+ public:
+  Run(pid_t leader, int child_events, std::chrono::milliseconds limit)
+      : leader_(leader), child_events_(child_events), deadline_(Deadline::after(limit)) {}
+
+  // 0: proven gone.
+  int follow() {
+    for (;;) {
+      const auto round = platform::reap();
+      for (const auto& ended : round.ended) note_end(ended);
+      if (round.none_left) {
+        tell(kDrained, std::to_string(stragglers_));
+        return 0;
+      }
+      if (phase_ == Phase::killing) {
+        if (phase_end_.passed()) {
+          tell(kUnproven, std::to_string(platform::kill_descendants()));
+          return 1;
+        }
+        (void)platform::kill_descendants();
+      }
+      wait();
+      advance();
+    }
+  }
+
+ private:
+  enum class Phase { running, leader_ended, asked, killing };
+
+  void note_end(const platform::Reaped& ended) {
+    if (ended.pid != leader_) return;
+    leader_alive_ = false;
+    if (ended.status.code) tell(kExited, std::to_string(*ended.status.code));
+    if (ended.status.signal) tell(kSignalled, std::to_string(*ended.status.signal));
+    if (phase_ == Phase::running) enter(Phase::leader_ended, kStragglerTime);
+  }
+
+  void enter(Phase phase, std::chrono::milliseconds limit) {
+    phase_ = phase;
+    phase_end_ = Deadline::after(limit);
+  }
+
+  void end_by(std::string_view reason) {
+    if (phase_ == Phase::asked || phase_ == Phase::killing) return;
+    if (phase_ == Phase::running) tell(kEndedBy, reason);
+    if (leader_alive_) platform::ask_to_end(leader_);
+    enter(Phase::asked, leader_alive_ ? kGrace : std::chrono::milliseconds{0});
+  }
+
+  void advance() {
+    if (bridge_says_stop()) end_by("stop");
+    if (phase_ == Phase::running && deadline_.passed()) end_by("deadline");
+    if (phase_ == Phase::leader_ended && phase_end_.passed()) {
+      stragglers_ = platform::kill_descendants();
+      enter(Phase::killing, kKillLimit);
+    }
+    // Once the program itself has gone, what it left gets no grace of its own.
+    if (phase_ == Phase::asked && (phase_end_.passed() || !leader_alive_)) enter(Phase::killing, kKillLimit);
+  }
+
+  // True when asked to, and when the bridge is gone.
+  bool bridge_says_stop() {
+    if (bridge_gone_) return true;
+    std::array<char, 16> message{};
+    const ssize_t got = ::recv(kSupervisorSocket, message.data(), message.size(), MSG_DONTWAIT);
+    if (got < 0) return false;
+    if (got == 0) bridge_gone_ = true;
+    return got == 0 || std::string_view(message.data(), static_cast<std::size_t>(got)) == kStop;
+  }
+
+  void wait() {
+    const auto limit = phase_ == Phase::running   ? deadline_.left()
+                       : phase_ == Phase::killing ? kKillRound
+                                                  : phase_end_.left();
+    std::array<pollfd, 2> watched{
+        pollfd{.fd = child_events_, .events = POLLIN, .revents = 0},
+        pollfd{.fd = bridge_gone_ ? -1 : kSupervisorSocket, .events = POLLIN, .revents = 0}};
+    (void)::poll(watched.data(), watched.size(), static_cast<int>(limit.count()) + 1);
+    std::array<char, 1024> events{};  // only a wake-up: reap() asks the kernel itself
+    while (::read(child_events_, events.data(), events.size()) > 0) {
+    }
+  }
+
+  pid_t leader_;
+  int child_events_;
+  Deadline deadline_;
+  Deadline phase_end_ = Deadline::after(std::chrono::milliseconds{0});
+  Phase phase_ = Phase::running;
+  bool leader_alive_ = true;
+  bool bridge_gone_ = false;
+  std::size_t stragglers_ = 0;
+};
+
+int fail_to_start(int os_code) {
+  tell(kFailed, std::to_string(os_code));
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() < 3 || arguments[1] != "--") return 2;
+  long long limit = 0;
+  const auto& text = arguments[0];
+  if (std::from_chars(text.data(), text.data() + text.size(), limit).ec != std::errc{}) return 2;
+  (void)::fcntl(kSupervisorSocket, F_SETFD, FD_CLOEXEC);
+  const auto child_events = platform::become_tree_root();
+  if (!child_events) return fail_to_start(child_events.error().os_code);
+  const auto leader = platform::start_leader({arguments.begin() + 2, arguments.end()});
+  if (!leader) {
+    (void)platform::reap();
+    return fail_to_start(leader.error().os_code);
+  }
+  tell(kStarted);
+  let_go_of_output();
+  return Run(*leader, child_events->get(), std::chrono::milliseconds{limit}).follow();
+}

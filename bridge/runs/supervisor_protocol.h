@@ -1,0 +1,38 @@
+// What the bridge and repobridge-run say to each other over the supervisor's socket (SOCK_SEQPACKET, so one
+// packet is one message). The socket is the lifeline too: when the bridge's end closes, the run ends.
+//
+//   from the bridge:  stop                       end the run
+//   from the run:     started                    the program runs
+//                     failed ERRNO               it could not be started; nothing ran
+//                     exited CODE | signalled N  how the program itself ended
+//                     drained COUNT              proof: no process of the tree is left; COUNT were killed
+//                     after
+//                                                the program had ended by itself
+//                     unproven COUNT             the limit for killing passed with COUNT still there
+//                     ended-by deadline|stop     what ended the run first; not sent when the program ended
+//                     itself
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace repobridge::runs {
+
+// The supervisor's end of the socket.
+inline constexpr int kSupervisorSocket = 3;
+
+inline constexpr std::string_view kStop = "stop";
+inline constexpr std::string_view kStarted = "started";
+inline constexpr std::string_view kFailed = "failed";
+inline constexpr std::string_view kExited = "exited";
+inline constexpr std::string_view kSignalled = "signalled";
+inline constexpr std::string_view kDrained = "drained";
+inline constexpr std::string_view kUnproven = "unproven";
+inline constexpr std::string_view kEndedBy = "ended-by";
+
+// From the polite request to the kill; git removes its lock files on the former only.
+inline constexpr std::chrono::milliseconds kGrace{1500};
+// How long killing may take before the supervisor admits that it cannot prove the end.
+inline constexpr std::chrono::milliseconds kKillLimit{5000};
+
+}  // namespace repobridge::runs

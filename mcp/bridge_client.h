@@ -1,0 +1,40 @@
+// The front's end of the doorway: each call opens one channel, says hello, asks, and hears until the outcome.
+//
+// Promise: a call ends exactly once. Cancelling asks the bridge and goes on listening, since only the bridge
+// knows whether the work was done; a call that was not yet sent is not sent any more. The key is read anew
+// for each call, so a rotated one needs no restart. Errors: BRIDGE_UNAVAILABLE, whatever kept the call from
+// the bridge; details.outcome is `unknown` when the call may have been carried out. POLICY_OUT_OF_DATE,
+// KEY_UNSAFE, KEY_UNREADABLE, REQUEST_TOO_LARGE; and what the bridge itself refuses with. Source:
+// docs/PROTOCOL.md sections 1 to 3.
+#pragma once
+
+#include <string>
+
+#include "bridge/wire/asio_fwd.h"
+#include "bridge/wire/channel.h"
+#include "mcp/call.h"
+#include "policy/policy.h"
+
+namespace repobridge::mcp {
+
+class BridgeClient {
+ public:
+  struct Options {
+    policy::BridgeAddress address;
+    std::string policy_digest;
+    std::chrono::milliseconds hello_limit = wire::kHandshakeLimit;
+    // Between two signs of life.
+    std::chrono::milliseconds idle_limit = wire::kIdleLimit;
+  };
+
+  BridgeClient(asio::any_io_executor executor, Options options)
+      : executor_(std::move(executor)), options_(std::move(options)) {}
+
+  CancelCall start(wire::Request request, CallHandlers handlers);
+
+ private:
+  asio::any_io_executor executor_;
+  Options options_;
+};
+
+}  // namespace repobridge::mcp

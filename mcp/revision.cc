@@ -1,0 +1,156 @@
+#include "mcp/revision.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace repobridge::mcp {
+namespace {
+
+using namespace std::string_view_literals;
+using Refusal = tl::unexpected<RpcError>;
+
+constexpr std::array kLegacyRevisions = {"2024-11-05"sv, "2025-03-26"sv, "2025-06-18"sv, "2025-11-25"sv};
+constexpr std::array kModernRevisions = {"2026-07-28"sv};
+
+// Revisions are dates and compare as text.
+constexpr std::string_view kFirstModern = kModernRevisions.front();
+constexpr std::string_view kNewestLegacy = kLegacyRevisions.back();
+
+constexpr auto kVersionKey = "io.modelcontextprotocol/protocolVersion"sv;
+constexpr auto kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities"sv;
+constexpr auto kClientInfoKey = "io.modelcontextprotocol/clientInfo"sv;
+constexpr auto kServerInfoKey = "io.modelcontextprotocol/serverInfo"sv;
+
+// The tools change only with a new front.json or a new program, both of which start a new process.
+constexpr int kCacheMilliseconds = 60'000;
+
+struct Row {
+  std::string_view name;
+  Method method;
+  bool legacy;
+  bool modern;
+};
+constexpr std::array<Row, 5> kMethods{{
+    //                                     legacy modern
+    {"initialize", Method::initialize, true, false},
+    {"ping", Method::ping, true, false},
+    {"server/discover", Method::discover, false, true},
+    {"tools/list", Method::list_tools, true, true},
+    {"tools/call", Method::call_tool, true, true},
+}};
+
+Refusal invalid_params(std::string message) {
+  return Refusal(RpcError{.code = RpcError::kInvalidParams, .message = std::move(message)});
+}
+
+const Json* member(const Json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+
+const Json* meta_member(const Json& params, std::string_view name) {
+  const Json* meta = member(params, "_meta");
+  return meta == nullptr ? nullptr : member(*meta, name);
+}
+
+// The first thing wrong with an envelope that is there.
+std::optional<std::string> envelope_fault(const Json& params) {
+  const auto must = [](std::string_view key, std::string_view what) {
+    return std::string("'_meta' of a modern request: ").append(key).append(" must be ").append(what);
+  };
+  const Json* version = meta_member(params, kVersionKey);
+  const Json* capabilities = meta_member(params, kCapabilitiesKey);
+  const Json* client = meta_member(params, kClientInfoKey);
+  if (!version->is_string()) return must(kVersionKey, "a string");
+  if (capabilities == nullptr || !capabilities->is_object()) return must(kCapabilitiesKey, "an object");
+  if (client != nullptr && !client->is_object()) return must(kClientInfoKey, "an object");
+  return std::nullopt;
+}
+
+Json supported_versions() { return Json(kModernRevisions); }
+
+RpcError unsupported(const std::string& requested) {
+  return RpcError{.code = kUnsupportedRevision,
+                  .message = "the protocol revision of the request is not served",
+                  .data = Json{{"supported", supported_versions()}, {"requested", requested}}};
+}
+
+// Which era the request belongs to, rung by rung; the order is part of the protocol.
+tl::expected<Era, RpcError> era_of(const RpcRequest& request) {
+  const Json* claim = meta_member(request.params, kVersionKey);
+  if (claim == nullptr) return Era::legacy;
+
+  const auto fault = envelope_fault(request.params);
+  const bool names_modern = claim->is_string() && claim->get_ref<const std::string&>() >= kFirstModern;
+  // Only a sound modern envelope makes a modern request of what is by its name the legacy greeting.
+  if (request.method == "initialize" && (fault || !names_modern)) return Era::legacy;
+  if (fault) return invalid_params(*fault);
+
+  const auto& version = claim->get_ref<const std::string&>();
+  if (std::ranges::find(kModernRevisions, version) == kModernRevisions.end()) {
+    return Refusal(unsupported(version));
+  }
+  return Era::modern;
+}
+
+Json capabilities() { return Json{{"tools", Json::object()}}; }
+
+}  // namespace
+
+tl::expected<Decision, RpcError> decide(const RpcRequest& request) {
+  const Json* meta = member(request.params, "_meta");
+  if (meta != nullptr && !meta->is_object()) return invalid_params("'_meta' must be an object");
+  const auto era = era_of(request);
+  if (!era) return Refusal(era.error());
+  const auto* row = std::ranges::find(kMethods, request.method, &Row::name);
+  const bool served = row != kMethods.end() && (*era == Era::modern ? row->modern : row->legacy);
+  if (served) return Decision{.era = *era, .method = row->method};
+  return Refusal(RpcError{.code = RpcError::kMethodNotFound, .message = "the method is not served"});
+}
+
+tl::expected<Json, RpcError> initialize_result(const Json& params, const ServerInfo& info,
+                                               const std::string& instructions) {
+  const Json* requested = member(params, "protocolVersion");
+  if (requested == nullptr || !requested->is_string()) {
+    return invalid_params("'protocolVersion' must be a string");
+  }
+  const auto* echoed = std::ranges::find(kLegacyRevisions, requested->get_ref<const std::string&>());
+  const auto version = echoed == kLegacyRevisions.end() ? kNewestLegacy : *echoed;
+  return Json{{"protocolVersion", version},
+              {"capabilities", capabilities()},
+              {"serverInfo", {{"name", info.name}, {"title", info.title}, {"version", info.version}}},
+              {"instructions", instructions}};
+}
+
+Json discover_result(const std::string& instructions) {
+  return Json{{"supportedVersions", supported_versions()},
+              {"capabilities", capabilities()},
+              {"instructions", instructions}};
+}
+
+Json dressed(Era era, Json result, const ServerInfo& info, Caching caching) {
+  if (era == Era::legacy) return result;
+  result["resultType"] = "complete";
+  result["_meta"][std::string(kServerInfoKey)] = Json{{"name", info.name}, {"version", info.version}};
+  if (caching == Caching::brief) {
+    result["ttlMs"] = kCacheMilliseconds;
+    result["cacheScope"] = "private";  // the instructions name this user's aliases
+  }
+  return result;
+}
+
+tl::expected<std::optional<Json>, RpcError> progress_token(const Json& params) {
+  const Json* token = meta_member(params, "progressToken");
+  if (token == nullptr) return std::nullopt;
+  if (token->is_string() || token->is_number_integer()) return *token;
+  return invalid_params("'progressToken' must be a string or a whole number");
+}
+
+RpcId cancelled_id(const Json& params) {
+  const Json* id = member(params, "requestId");
+  return id == nullptr ? RpcId() : *id;
+}
+
+}  // namespace repobridge::mcp

@@ -1,0 +1,63 @@
+// One conversation with one client: lines in, lines out, and the calls that are at work meanwhile.
+//
+// Promise: every request is answered exactly once, but one that was cancelled not at all; notifications and
+// responses never are. Answers come as they are ready, so a ping is answered while a call is at work. An id
+// stays taken until its call has ended. Threads: the main one. Source: MCP "Base protocol", "Cancellation",
+// "Progress".
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "mcp/call.h"
+#include "mcp/line_splitter.h"
+#include "mcp/server.h"
+
+namespace repobridge::mcp {
+
+// More at once than any client means to have.
+inline constexpr std::size_t kMostCallsInFlight = 128;
+
+class Session {
+ public:
+  struct Parts {
+    const Server& server;
+    wire::Caller caller;
+    std::function<void(std::string line)> send;
+    StartCall start_call;
+    // Hears of what the administrator should see: a code, never content.
+    std::function<void(const Error&)> report;
+  };
+
+  explicit Session(Parts parts) : parts_(std::move(parts)) {}
+  Session(Session&&) = delete;
+  Session& operator=(Session&&) = delete;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() = default;
+
+  void receive(const Line& line);
+
+ private:
+  struct InFlight {
+    Era era = Era::legacy;
+    std::optional<Json> progress_token;
+    std::chrono::milliseconds last_progress{0};
+    bool cancelled = false;
+    CancelCall cancel;
+  };
+
+  void handle(const RpcRequest& request);
+  void handle(const RpcNotification& notification);
+  void start(const RpcId& id, PassedCall call);
+  void progressed(const RpcId& id, const std::string& tool, std::chrono::milliseconds elapsed);
+  void ended(const RpcId& id, const Result<wire::Outcome>& outcome);
+  void send(const Json& message);
+
+  Parts parts_;
+  std::map<RpcId, InFlight> in_flight_;
+};
+
+}  // namespace repobridge::mcp
