@@ -101,7 +101,9 @@ Result<std::map<RepoPath, std::string>> read_expect(Fields& fields, const std::v
       return fields.refuse_field("expect",
                                  "must give each path the new_oid of its diff, 40 lower-case hex digits");
     }
-    expect.emplace(std::move(path), oid.get<std::string>());
+    if (!expect.emplace(std::move(path), oid.get<std::string>()).second) {
+      return fields.refuse_field("expect", "names one file twice");
+    }
   }
   const bool same = std::ranges::equal(expect, paths, {}, [](const auto& entry) { return entry.first; });
   if (!same) return fields.refuse_field("expect", "must name exactly the files that 'paths' names");

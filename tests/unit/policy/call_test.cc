@@ -174,6 +174,43 @@ TEST(ParseCommit, NeedsPathsAndAMessage) {
             "INVALID_COMMIT_MESSAGE");
 }
 
+Result<Call> commit_expecting(const Json& expect) {
+  return parse_call(Tool::commit_repo_changes,
+                    Json{{"workdir", "w"}, {"paths", {"a", "b"}}, {"message", "m"}, {"expect", expect}});
+}
+
+TEST(ParseCommit, ExpectsAnObjectOfEveryPathOrOfNone) {
+  const std::string oid(40, 'a');
+
+  const auto with = std::get<CommitCall>(value_of(commit_expecting(Json{{"\"a\"", oid}, {"b", oid}})));
+  const auto without = std::get<CommitCall>(
+      value_of(call(Tool::commit_repo_changes, R"({"workdir":"w","paths":["a"],"message":"m"})")));
+
+  EXPECT_EQ(with.expect.size(), 2U);
+  EXPECT_EQ(with.expect.begin()->first.bytes(), "a");
+  EXPECT_EQ(with.expect.begin()->second, oid);
+  EXPECT_TRUE(without.expect.empty());
+  for (const auto& expect : {Json(nullptr), Json::array(), Json::object(), Json{{"a", oid}},
+                             Json{{"a", oid}, {"b", oid}, {"c", oid}}, Json{{"a", oid}, {"c", oid}}}) {
+    EXPECT_EQ(argument_of(commit_expecting(expect)), "expect") << expect;
+  }
+}
+
+TEST(ParseCommit, ExpectsObjectIdsInLowerCase) {
+  for (const auto& oid :
+       {Json(std::string(39, 'a')), Json(std::string(41, 'a')), Json(std::string(40, 'A')),
+        Json(std::string(40, 'g')), Json(std::string(64, 'a')), Json(""), Json(1), Json(nullptr)}) {
+    EXPECT_EQ(argument_of(commit_expecting(Json{{"a", oid}, {"b", std::string(40, 'b')}})), "expect") << oid;
+  }
+}
+
+TEST(ParseCommit, ExpectsEachFileOnce) {
+  const auto refused = commit_expecting(
+      Json{{"a", std::string(40, 'a')}, {"\"a\"", std::string(40, 'b')}, {"b", std::string(40, 'c')}});
+
+  EXPECT_EQ(argument_of(refused), "expect");
+}
+
 TEST(ParseCommit, RefusesEverythingForOnePathThatIsNone) {
   const auto with_path = [](const char* path) {
     return code_of(parse_call(Tool::commit_repo_changes,
