@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "platform/random.h"
 #include "tests/unit/results.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -54,6 +55,12 @@ TEST(Sha256, DoesNotCareHowTheBytesAreCut) {
 TEST(Sha256, DigestsNulBytes) {
   EXPECT_EQ(sha256_hex(std::string_view("\0", 1)),
             "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
+}
+
+TEST(Sha1, GivesThePublishedDigestsAsRawBytes) {
+  EXPECT_EQ(hex_of(sha1_bytes("")), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+  EXPECT_EQ(hex_of(sha1_bytes("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
+  EXPECT_EQ(sha1_bytes("abc").size(), 20U);
 }
 
 TEST(Sha256OfADescriptor, IsThatOfItsBytes) {

@@ -109,6 +109,13 @@ TEST(FileLock, IsNotKeptByAChild) {
   EXPECT_EQ(code_of(FileLock::try_lock(dir / "lock")), "OK");
 }
 
+TEST(FileLock, ClosesItsDescriptorInAnyOtherProgram) {
+  const TemporaryDirectory dir;
+  const auto lock = value_of(FileLock::try_lock(dir / "lock"));
+
+  EXPECT_NE(::fcntl(lock.descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
 TEST(FileLock, FollowsNoLink) {
   const TemporaryDirectory dir;
   const auto target = dir.write("target", "old");

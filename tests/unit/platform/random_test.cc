@@ -46,5 +46,10 @@ TEST(RandomHex, HasTwoLowerCaseDigitsForAByte) {
   for (const char digit : std::string("0123456789abcdef")) EXPECT_NE(hex.find(digit), std::string::npos);
 }
 
+TEST(HexOf, WritesEveryByteAsTwoDigits) {
+  EXPECT_EQ(hex_of(std::string_view("\x00\x01\x7f\x80\xff", 5)), "00017f80ff");
+  EXPECT_EQ(hex_of(""), "");
+}
+
 }  // namespace
 }  // namespace repobridge::platform
