@@ -25,15 +25,6 @@ Failure unreadable_bridge() {
   return unavailable("the bridge said what this front does not understand; install both from one release");
 }
 
-Failure about_key(Error error) {
-  const bool known = error.code == codes::kKeyUnsafe.name || error.code == codes::kKeyUnreadable.name;
-  if (known) return fail(std::move(error));
-  Failure failure = policy::refuse(codes::kKeyUnsafe,
-                                   "a directory above the key file is missing or can be changed by others");
-  failure.value().os_code = error.os_code;
-  return failure;
-}
-
 Failure about_connection(const Error& error) {
   if (error.code == codes::kPeerUnproven.name) {
     return unavailable(
@@ -88,7 +79,7 @@ class BridgeCall {
  private:
   asio::awaitable<Result<wire::Outcome>> perform() {
     auto key = wire::read_key(options_.address.key_name, options_.address.key_file);
-    if (!key) co_return about_key(std::move(key).error());
+    if (!key) co_return fail(std::move(key).error());
     auto connected = co_await wire::connect_channel(executor_, options_.address.socket_path, *std::move(key));
     if (!connected) co_return about_connection(connected.error());
     channel_ = std::make_shared<wire::Channel>(*std::move(connected));

@@ -51,7 +51,8 @@ class ChildProcess {
   [[nodiscard]] int exit_fd() const { return exit_fd_.get(); }
   // Never reaches another process that got the same id. Nothing happens when the process has ended.
   void signal(int number) const;
-  // Takes the exit status; blocks when the process has not ended. Once only.
+  // Takes the exit status; blocks when the process has not ended. Once only. Neither code nor signal when the
+  // status is lost, as in a process that ignores SIGCHLD.
   ExitStatus reap();
 
  private:

@@ -121,7 +121,11 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 
 ChildProcess::~ChildProcess() {
   if (pid_ <= 0) return;
-  (void)::kill(pid_, SIGKILL);  // not reaped yet, so the id is still this process's
+  if (exit_fd_.valid()) {
+    signal(SIGKILL);
+  } else {
+    (void)::kill(pid_, SIGKILL);  // just started and not reaped yet, so the id is still this process's
+  }
   (void)reap();
 }
 
@@ -131,9 +135,12 @@ void ChildProcess::signal(int number) const {
 
 ExitStatus ChildProcess::reap() {
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  pid_t reaped = -1;
+  do {
+    reaped = ::waitpid(pid_, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
   pid_ = -1;
+  if (reaped < 0) return {};  // somebody else took the status, and an unknown end is no success
   if (WIFEXITED(status)) return ExitStatus{.code = WEXITSTATUS(status), .signal = std::nullopt};
   return ExitStatus{.code = std::nullopt, .signal = WTERMSIG(status)};
 }

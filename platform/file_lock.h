@@ -5,8 +5,8 @@
 // would let two holders lock two files of one name; after the lock is taken the name is looked up again and
 // must still lead to the locked file. A second try in the same process is refused like one from outside.
 // Owns: the descriptor. It is close-on-exec: a child that kept it would keep the lock.
-// Errors: LOCK_HELD (someone has it), LOCK_UNSAFE (the file is a link, of another user, hard-linked,
-// replaced). Source: flock(2). `flock FILE CMD` of util-linux takes the same lock.
+// Errors: LOCK_HELD (someone has it), LOCK_UNSAFE (the file is a link or no file, of another user,
+// hard-linked, replaced). Source: flock(2). `flock FILE CMD` of util-linux takes the same lock.
 #pragma once
 
 #include <string>

@@ -19,6 +19,7 @@ Failure unsafe(std::string message) {
 Result<FileLock> FileLock::try_lock(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd.valid() && errno == ELOOP) return unsafe("the lock file is a symbolic link");
+  if (!fd.valid() && errno == EISDIR) return unsafe("the lock file is a directory");
   if (!fd.valid()) return os_failure("open a lock file", errno);
   RB_TRY(const auto facts, facts_of(fd.get()));
   if (!facts.is_regular() || facts.owner != ::geteuid() || facts.links != 1) {

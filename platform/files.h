@@ -51,7 +51,8 @@ struct FileFacts {
 enum class OpenAs : std::uint8_t {
   readable,   // for reading; never waits for a writer
   directory,  // a directory whose entries can be read
-  location,   // only the place: for facts, or as the root of further opens
+  location,   // only the place: for facts, or as the root of further opens; a link at the end is itself a
+              // place
 };
 
 Result<UniqueFd> open_directory(const std::string& absolute_path);
@@ -66,8 +67,8 @@ Result<std::optional<FileFacts>> facts_of_path(const std::string& path);
 // Whether an error only says that nothing of that name is there.
 bool is_absent(const Error& error);
 
-// The whole of a regular file. Code FILE_TOO_LARGE when it holds more than `max_bytes`, NOT_A_REGULAR_FILE
-// when it is something else.
+// The whole of a regular file, wherever the descriptor stands in it. Code FILE_TOO_LARGE when it holds more
+// than `max_bytes`, NOT_A_REGULAR_FILE when it is something else.
 Result<std::string> read_regular(int fd, std::size_t max_bytes);
 Result<std::optional<std::string>> read_beneath_if_present(int root, const std::string& relative,
                                                            std::size_t max_bytes);
@@ -86,8 +87,8 @@ Result<void> sync_file(int fd);
 // Creates `path`, which must not exist, with `mode`, durable when it returns.
 Result<void> create_file(const std::string& path, std::string_view bytes, mode_t mode);
 
-// Replaces `path` or creates it. Refused, and the target untouched, when what stands there is not a private
-// regular file of this user (TARGET_UNSAFE). Durable when it returns.
+// Replaces `path` or creates it, with `mode`. Refused, and the target untouched, when what stands there is
+// not a regular file of this user that nobody else may write (TARGET_UNSAFE). Durable when it returns.
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode);
 // The first half of publish_file() alone: would it be accepted?
 Result<void> check_publishable(const std::string& path);

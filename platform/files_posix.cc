@@ -91,7 +91,7 @@ Result<std::string> read_regular(int fd, std::size_t max_bytes) {
   bytes.reserve(std::min<std::size_t>(facts.size_bytes + 1, max_bytes + 1));
   std::array<char, 65536> chunk{};
   for (;;) {
-    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    const ssize_t got = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(bytes.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_failure("read a file", errno);
     if (got == 0) return bytes;
@@ -225,14 +225,17 @@ Result<void> StagedFile::replace() {
 }
 
 Result<void> check_ancestors(const std::string& path) {
-  for (std::string above = directory_part(path);; above = directory_part(above)) {
+  std::error_code ec;
+  const auto absolute = std::filesystem::absolute(path, ec).string();
+  if (ec) return os_failure("look at a directory above", ec.value());
+  for (std::string above = directory_part(absolute);; above = directory_part(above)) {
     struct stat s {};
     if (::lstat(above.c_str(), &s) != 0) return os_failure("look at a directory above", errno);
     if (!S_ISDIR(s.st_mode) || others_can_replace_entries(s)) {
       return refusal(Kind::forbidden, "DIRECTORY_UNSAFE",
                      "a directory above is not a real directory that only this user or root may write");
     }
-    if (above == "/" || above == ".") return {};
+    if (above == "/") return {};
   }
 }
 
@@ -251,6 +254,7 @@ Result<void> make_private_directory(const std::string& path) {
   if (!facts) {
     const std::string above = directory_part(path);
     if (::access(above.c_str(), F_OK) != 0 && above != path) RB_CHECK(make_private_directory(above));
+    RB_CHECK(check_ancestors(path));  // first, so that a refusal leaves nothing behind
     if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
       return os_failure("make a private directory", errno);
     }

@@ -1,11 +1,12 @@
 // The doorway's socket: a stream socket with a name in the file system that one user can reach.
 //
 // Promise: a listener binds only inside a private directory of this user, replaces a socket only when it is
-// proven stale (same owner, nobody answers, still the same object), and on its end removes only what it
-// bound. peer_of() is what the kernel says about the other end, measured on the connection and not claimed by
-// it. Owns: Listener owns the descriptor and the name. connect_local() hands the descriptor to the caller.
-// Errors: SOCKET_PATH_TOO_LONG, DIRECTORY_UNSAFE, SOCKET_PATH_IN_USE, SOCKET_UNREACHABLE.
-// Source: unix(7); docs/PROTOCOL.md section 1.
+// proven stale (same owner, nobody answers, still the same object), lets one of two in that bind at the same
+// time (by a lock on the file PATH.lock, which stays), and on its end removes only what it bound. peer_of()
+// is what the kernel says about the other end, measured on the connection and not claimed by it. Owns:
+// Listener owns the descriptor and the name. connect_local() hands the descriptor to the caller. Errors:
+// SOCKET_PATH_TOO_LONG, DIRECTORY_UNSAFE, SOCKET_PATH_IN_USE, SOCKET_UNREACHABLE. Source: unix(7);
+// docs/PROTOCOL.md section 1.
 #pragma once
 
 #include <sys/types.h>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "platform/file_lock.h"
 #include "platform/local_socket.h"
 
 namespace repobridge::platform {
@@ -40,6 +41,19 @@ Result<UniqueFd> new_socket() {
   return fd;
 }
 
+Failure in_use() {
+  return refusal(Kind::conflict, "SOCKET_PATH_IN_USE",
+                 "the socket's path is taken by a running bridge or by something that is not a socket");
+}
+
+// Between bind(2) and listen(2) a socket looks stale; so whoever binds holds this meanwhile, and of two
+// bridges that start together neither removes the other's.
+Result<FileLock> turn_to_bind(const std::string& path) {
+  auto turn = FileLock::try_lock(path + ".lock");
+  if (!turn && turn.error().code == "LOCK_HELD") return in_use();
+  return turn;
+}
+
 // Removes what a crashed bridge left behind. Between two looks at the name lies the probe; if the name still
 // leads to the same socket and nobody answered there, it is stale.
 Result<void> remove_stale(const std::string& path, const sockaddr_un& address) {
@@ -47,10 +61,6 @@ Result<void> remove_stale(const std::string& path, const sockaddr_un& address) {
   if (::lstat(path.c_str(), &before) != 0) {
     return errno == ENOENT ? Result<void>() : os_failure("look at the socket's path", errno);
   }
-  const auto in_use = [] {
-    return refusal(Kind::conflict, "SOCKET_PATH_IN_USE",
-                   "the socket's path is taken by a running bridge or by something that is not a socket");
-  };
   if (!S_ISSOCK(before.st_mode) || before.st_uid != ::geteuid()) return in_use();
   RB_TRY(const UniqueFd probe, new_socket());
   if (::connect(probe.get(), as_any(address), sizeof address) == 0 || errno != ECONNREFUSED) return in_use();
@@ -72,6 +82,7 @@ Result<Listener> Listener::bind(const std::string& path) {
     return refusal(Kind::invalid, "DIRECTORY_UNSAFE", "the socket must stand in a private directory");
   }
   RB_CHECK(make_private_directory(path.substr(0, slash)));
+  RB_TRY(const auto turn, turn_to_bind(path));
   RB_CHECK(remove_stale(path, address));
   RB_TRY(UniqueFd fd, new_socket());
   if (::bind(fd.get(), as_any(address), sizeof address) != 0) return os_failure("bind the socket", errno);

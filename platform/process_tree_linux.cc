@@ -113,6 +113,7 @@ Result<pid_t> start_leader(const std::vector<std::string>& argv) {
     got = ::read(report_read.get(), &os_code, sizeof os_code);
   } while (got < 0 && errno == EINTR);
   if (got == sizeof os_code) {
+    (void)::waitpid(leader, nullptr, 0);  // it never was a leader, so nobody else should hear of it
     return fail(Error{.kind = Kind::internal,
                       .code = "START_FAILED",
                       .message = "the program could not be started",

@@ -66,9 +66,16 @@ Result<Call> read_inspect(Fields& fields) {
   return call;
 }
 
+// An empty name would mean none, and only view workdirs goes without one.
+Result<std::string> read_workdir(Fields& fields) {
+  RB_TRY(auto workdir, fields.text("workdir"));
+  if (workdir.empty()) return fields.refuse_field("workdir", "is empty; view workdirs lists the aliases");
+  return workdir;
+}
+
 Result<Call> read_run(Fields& fields) {
   RunActionCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   RB_TRY(call.action, fields.text("action"));
   RB_TRY(const auto path, fields.optional_text("path"));
   if (path) {
@@ -94,7 +101,9 @@ Result<std::map<RepoPath, std::string>> read_expect(Fields& fields, const std::v
       return fields.refuse_field("expect",
                                  "must give each path the new_oid of its diff, 40 lower-case hex digits");
     }
-    expect.emplace(std::move(path), oid.get<std::string>());
+    if (!expect.emplace(std::move(path), oid.get<std::string>()).second) {
+      return fields.refuse_field("expect", "names one file twice");
+    }
   }
   const bool same = std::ranges::equal(expect, paths, {}, [](const auto& entry) { return entry.first; });
   if (!same) return fields.refuse_field("expect", "must name exactly the files that 'paths' names");
@@ -103,7 +112,7 @@ Result<std::map<RepoPath, std::string>> read_expect(Fields& fields, const std::v
 
 Result<Call> read_commit(Fields& fields) {
   CommitCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   RB_TRY(call.paths, read_paths(fields));
   RB_TRY(const auto message, fields.text("message"));
   RB_TRY(call.message, checked_commit_message(message));
@@ -113,7 +122,7 @@ Result<Call> read_commit(Fields& fields) {
 
 Result<Call> read_push(Fields& fields) {
   PushCall call;
-  RB_TRY(call.workdir, fields.text("workdir"));
+  RB_TRY(call.workdir, read_workdir(fields));
   return call;
 }
 

@@ -6,18 +6,22 @@
 namespace repobridge::policy {
 namespace {
 
+// Whether a CRLF begins there, which becomes LF.
+bool is_crlf(std::string_view text, std::size_t at) { return text.substr(at).starts_with("\r\n"); }
+
 std::string with_line_feeds(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 1);
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool pair = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
-    if (!pair) out += text[i];
+    if (!is_crlf(text, i)) out += text[i];
   }
   return out;
 }
 
+// Of the message as it was sent, so that the byte named is the sender's.
 Result<void> check_characters(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_crlf(text, i)) continue;
     const auto value = static_cast<unsigned char>(text[i]);
     if ((value < 0x20 && value != '\n' && value != '\t') || value == 0x7F) {
       return refuse(codes::kInvalidMessage, "the message holds the control character " +
@@ -31,12 +35,13 @@ Result<void> check_characters(std::string_view text) {
 }  // namespace
 
 Result<std::string> checked_commit_message(std::string_view text) {
-  if (text.size() > kMaxMessageBytes) {
+  const auto too_long = [] {
     return refuse(codes::kInvalidMessage, "the message has more than 16384 bytes; shorten it");
-  }
+  };
+  if (text.size() > kMaxMessageBytes) return too_long();
   if (!is_utf8(text)) return refuse(codes::kInvalidMessage, "the message is not UTF-8");
+  RB_CHECK(check_characters(text));
   std::string message = with_line_feeds(text);
-  RB_CHECK(check_characters(message));
   const auto end = message.find_last_not_of(" \t\n");
   if (end == std::string::npos) {
     return refuse(codes::kInvalidMessage, "the message is blank; say what the commit changes");
@@ -46,7 +51,9 @@ Result<std::string> checked_commit_message(std::string_view text) {
   const auto first = message.find_first_not_of(" \t\n");
   const auto line = message.rfind('\n', first);
   if (line != std::string::npos && line < first) message.erase(0, line + 1);
-  return message + "\n";
+  message += '\n';
+  if (message.size() > kMaxMessageBytes) return too_long();
+  return message;
 }
 
 }  // namespace repobridge::policy

@@ -1,8 +1,8 @@
 // The message of a commit as it will be stored.
 //
 // Promise: UTF-8 without control characters other than newline and tab, at most 16 KiB, not blank; CRLF
-// becomes LF, blank lines at either end go, one newline ends it. Lines that begin with '#' stay: nobody edits
-// a template. Errors: INVALID_COMMIT_MESSAGE, saying at which byte.
+// becomes LF, blank lines at either end go, one newline ends it, which counts too. Lines that begin with '#'
+// stay: nobody edits a template. Errors: INVALID_COMMIT_MESSAGE, saying at which byte of what was sent.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,12 @@
 namespace repobridge::policy {
 namespace {
 
+// The one call that is about no workdir. An empty alias alone does not make one.
+bool lists_workdirs(const Call& call) {
+  const auto* inspect = std::get_if<InspectCall>(&call);
+  return inspect != nullptr && inspect->view == View::workdirs;
+}
+
 template <class W>
 Failure no_such_workdir(const std::map<std::string, W, std::less<>>& workdirs) {
   Json aliases = Json::array();
@@ -53,8 +59,8 @@ Result<const Action*> action_of(const Workdir& workdir, const RunActionCall& cal
 }  // namespace
 
 Result<Approved> decide(const BridgePolicy& policy, const Front& front, Call call) {
+  if (lists_workdirs(call)) return Approved(std::move(call), nullptr, nullptr);
   const std::string alias = workdir_of(call);
-  if (alias.empty()) return Approved(std::move(call), nullptr, nullptr);
   // Seen through the caller's side, so that what was not granted is not told apart from what does not exist.
   const auto side = front_side(policy, front);
   const auto granted = side.workdirs.find(alias);
@@ -69,7 +75,7 @@ Result<Approved> decide(const BridgePolicy& policy, const Front& front, Call cal
 }
 
 Result<void> precheck(const FrontPolicy& policy, const Call& call) {
-  if (workdir_of(call).empty()) return {};
+  if (lists_workdirs(call)) return {};
   const auto found = policy.workdirs.find(workdir_of(call));
   if (found == policy.workdirs.end()) return no_such_workdir(policy.workdirs);
   return check(call, found->second.read_only, found->second.rules);

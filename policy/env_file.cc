@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "policy/codes.h"
 #include "policy/text.h"
@@ -33,25 +34,26 @@ class Line {
   }
 
   Result<std::string> value() {
-    text_ = trimmed(text_);
+    const auto after_equals = std::exchange(text_, trimmed(text_));
     if (text_.starts_with('\'')) return single_quoted();
     if (text_.starts_with('"')) return double_quoted();
-    return bare();
+    return bare(after_equals);
   }
 
  private:
-  // Where a comment begins: a '#' at the start or after a blank.
+  // Where a comment begins: a '#' after a blank. Without one it belongs to the value, as for every other
+  // reader.
   static std::size_t comment_in(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) return i;
+      if (text[i] == '#' && i > 0 && (text[i - 1] == ' ' || text[i - 1] == '\t')) return i;
     }
     return std::string_view::npos;
   }
 
-  Result<std::string> bare() {
+  Result<std::string> bare(std::string_view after_equals) {
     const bool json = text_.starts_with('{') || text_.starts_with('[');
     if (!json) {
-      text_ = trimmed(text_.substr(0, comment_in(text_)));
+      text_ = trimmed(after_equals.substr(0, comment_in(after_equals)));
       if (text_.find_first_of("'\"") != std::string_view::npos) {
         return refused("a value that holds a quote must itself be quoted");
       }
@@ -89,8 +91,8 @@ class Line {
   }
 
   [[nodiscard]] Result<void> nothing_after(std::size_t at) const {
-    const auto rest = trimmed(text_.substr(at));
-    if (rest.empty() || rest.starts_with('#')) return {};
+    const auto rest = text_.substr(at);
+    if (trimmed(rest.substr(0, comment_in(rest))).empty()) return {};
     return refused("something follows the closing quote");
   }
 

@@ -8,9 +8,37 @@ template class nlohmann::basic_json<>;
 namespace repobridge::policy {
 namespace {
 
+constexpr const char* kNotJson = "the text is not valid JSON";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// The text, counted as it is read: the parser tells a reader what it met, but not where.
+class Counted {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Counted(const char* at, std::size_t& read) : at_(at), read_(&read) {}
+  reference operator*() const { return *at_; }
+  Counted& operator++() {
+    ++at_;
+    ++*read_;
+    return *this;
+  }
+  friend bool operator==(const Counted& a, const Counted& b) { return a.at_ == b.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* read_;
+};
+
 // Builds the value as the parser walks the text, which is where duplicates and depth can still be seen.
 class StrictReader final : public nlohmann::json_sax<Json> {
  public:
+  explicit StrictReader(const std::size_t& read) : read_(&read) {}
+
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
   bool number_integer(number_integer_t value) override { return put(value); }
@@ -31,7 +59,7 @@ class StrictReader final : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    fault_ = {.what = "the text is not valid JSON", .at_byte = position};
+    fault_ = {.what = kNotJson, .at_byte = position};
     return false;
   }
 
@@ -72,21 +100,31 @@ class StrictReader final : public nlohmann::json_sax<Json> {
   }
 
   bool stop(std::string what) {
-    fault_.what = std::move(what);
+    fault_ = {.what = std::move(what), .at_byte = *read_};
     return false;
   }
 
   std::vector<Json*>
       open_;  // a parent gets no further element while a child of it is open, so these stay valid
   std::string key_;
-  JsonFault fault_{.what = "the text is not valid JSON"};
+  const std::size_t* read_;
+  JsonFault fault_{.what = kNotJson};
 };
 
 }  // namespace
 
 tl::expected<Json, JsonFault> parse_json(std::string_view text) {
-  StrictReader reader;
-  if (!Json::sax_parse(text, &reader)) return tl::unexpected(reader.fault());
+  // The library would skip the one and take the other for the end of the text, whatever follows.
+  const auto nul = text.find('\0');
+  if (nul != std::string_view::npos || text.starts_with(kByteOrderMark)) {
+    return tl::unexpected(
+        JsonFault{.what = kNotJson, .at_byte = nul == std::string_view::npos ? 1 : nul + 1});
+  }
+  std::size_t read = 0;
+  StrictReader reader(read);
+  const Counted begin(text.data(), read);
+  const Counted end(text.data() + text.size(), read);
+  if (!Json::sax_parse(begin, end, &reader)) return tl::unexpected(reader.fault());
   return std::move(reader.root);
 }
 

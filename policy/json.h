@@ -1,10 +1,10 @@
 // Strict JSON: the reader for every document that comes from outside, and the reader of one object's fields.
 //
 // Promise: parse_json() accepts one JSON value and nothing beside it; duplicate keys, depth beyond the limit,
-// invalid UTF-8, NaN, comments and trailing bytes are faults. Its memory is bounded by its input, which the
-// caller has bounded. Fields refuses unknown keys, missing keys and wrong types by name; a bool is no number.
-// Errors: JsonFault says what and where; Fields refuses with the code it was made with, and puts the JSON
-// path into details.argument. Source: RFC 8259; docs/PROTOCOL.md section 3.
+// invalid UTF-8, a byte order mark, NaN, comments and trailing bytes are faults. Its memory is bounded by its
+// input, which the caller has bounded. Fields refuses unknown keys, missing keys and wrong types by name; a
+// bool is no number. Errors: JsonFault says what and where; Fields refuses with the code it was made with,
+// and puts the JSON path into details.argument. Source: RFC 8259; docs/PROTOCOL.md section 3.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ using Json = nlohmann::json;
 inline constexpr std::size_t kMaxJsonDepth = 32;
 
 struct JsonFault {
-  std::string what;  // fixed text, never a part of the input
-  std::size_t at_byte = 0;
+  std::string what;         // fixed text, never a part of the input
+  std::size_t at_byte = 0;  // how many bytes were read when it was noticed
 };
 
 tl::expected<Json, JsonFault> parse_json(std::string_view text);

@@ -62,7 +62,9 @@ Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
     return fields.refuse_field("url", "must be a string or null");
   }
   if (url->is_string()) {
-    RB_TRY(push.url, PushUrl::parse(url->get<std::string>()));
+    auto parsed = PushUrl::parse(url->get<std::string>());
+    if (!parsed) return fields.refuse_field("url", "is refused: " + parsed.error().message);
+    push.url = *std::move(parsed);
   }
   RB_TRY(push.branches, fields.texts("branches"));
   RB_CHECK(fields.nothing_else());
@@ -245,8 +247,9 @@ Result<BridgePolicy> bridge_policy_from_json(const Json& value) {
   RB_TRY(policy.fronts, read_list(fields, "fronts", front_from_json));
   RB_TRY(const auto prefixes, fields.texts("push_allowed"));
   for (const auto& prefix : prefixes) {
-    RB_TRY(auto allowance, PushAllowance::parse(prefix));
-    policy.push_allowed.push_back(std::move(allowance));
+    auto allowance = PushAllowance::parse(prefix);
+    if (!allowance) return fields.refuse_field("push_allowed", "is refused: " + allowance.error().message);
+    policy.push_allowed.push_back(*std::move(allowance));
   }
   RB_TRY(policy.allow_unsandboxed_git, fields.flag("allow_unsandboxed_git", false));
   RB_TRY(auto workdirs, read_list(fields, "workdirs", workdir_from_json));

@@ -21,6 +21,15 @@ bool is_plain(std::string_view url) {
   return std::ranges::all_of(url, [](char c) { return c > 0x20 && c < 0x7F && c != '\\' && c != '%'; });
 }
 
+// As git's transport.c reads it: characters of a scheme, then "::". Elsewhere it only belongs to an IPv6
+// host.
+bool names_helper(std::string_view url) {
+  const auto scheme_end = std::ranges::find_if(
+      url, [](unsigned char c) { return std::isalnum(c) == 0 && c != '+' && c != '-' && c != '.'; });
+  return std::string_view(scheme_end, url.end()).starts_with("::") ||
+         (url.find("::") != std::string_view::npos && url.find('[') == std::string_view::npos);
+}
+
 Result<void> check_host(std::string_view host) {
   const bool name = !host.empty() && host.front() != '-' && host.front() != '.' &&
                     std::ranges::all_of(host, [](unsigned char c) {
@@ -109,7 +118,7 @@ Result<PushUrl> PushUrl::parse(std::string_view url) {
   if (url.empty() || url.size() > kMaxUrlBytes || url.front() == '-' || !is_plain(url)) {
     return bad_url("the remote's URL is empty, too long or has characters that no plain URL has");
   }
-  if (url.find("::") != std::string_view::npos && url.find('[') == std::string_view::npos) {
+  if (names_helper(url)) {
     return bad_url("the remote's URL names a remote helper; only https, ssh and a pinned file URL are known");
   }
   PushUrl parsed;

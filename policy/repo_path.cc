@@ -83,7 +83,8 @@ Result<void> check_component(std::string_view component, std::string_view path) 
 }  // namespace
 
 bool is_dot_git(std::string_view component) {
-  if (lower_ascii(without_ignored(component)) == ".git") return true;
+  // As HFS+ compares names, and git does to protect it: for git a byte that is not UTF-8 ends the name.
+  if (lower_ascii(without_ignored(utf8_prefix(component))) == ".git") return true;
   // A backslash separates components on NTFS, so each part is a name there.
   return std::ranges::any_of(split(component, '\\'), [](const std::string& part) {
     const std::string name = lower_ascii(ntfs_name(part));

@@ -16,7 +16,9 @@ constexpr std::size_t kShownCharacters = 4;
 
 // Group 1 of each is the secret.
 struct Pattern {
-  explicit Pattern(const char* text) : expression(text) {}
+  // By bytes: in the library's UTF-8 mode no pattern matches across a byte that is not UTF-8, which anybody
+  // can put into a text.
+  explicit Pattern(const char* text) : expression(text, RE2::Latin1) {}
   RE2 expression;
   // Whether a match needs a look at what it found: an assignment's value may be a function's name or a word.
   bool assignment = false;
@@ -35,7 +37,7 @@ const std::vector<std::unique_ptr<Pattern>>& patterns() {
          R"(\b((?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}))", R"(\b(pypi-[A-Za-z0-9_-]{30,}))",
          R"(\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}))",
          R"((?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|bearer|token)\s+([A-Za-z0-9+/=._~-]{8,}))",
-         R"([a-z][a-z0-9+.-]*://[^\s/:@"']+:([^\s/@"']+)@)"}) {
+         R"([a-z][a-z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@)"}) {
       all.push_back(std::make_unique<Pattern>(text));
     }
     all.push_back(std::make_unique<Pattern>(
@@ -75,9 +77,8 @@ void find_matches(const Pattern& pattern, std::string_view text, std::vector<Spa
   }
 }
 
-std::vector<Span> all_matches(std::string_view text) {
-  std::vector<Span> found;
-  for (const auto& pattern : patterns()) find_matches(*pattern, text, found);
+// In order, those that overlap as one.
+std::vector<Span> merge(std::vector<Span> found) {
   std::ranges::sort(found, {}, &Span::begin);
   std::vector<Span> merged;
   for (const auto& span : found) {
@@ -90,14 +91,37 @@ std::vector<Span> all_matches(std::string_view text) {
   return merged;
 }
 
-std::string replace_exact(std::string text, const std::vector<std::string>& exact) {
+std::vector<Span> all_matches(std::string_view text) {
+  std::vector<Span> found;
+  for (const auto& pattern : patterns()) find_matches(*pattern, text, found);
+  return merge(std::move(found));
+}
+
+// Found in the text as it came, all of them, before any is replaced: one may begin, end or lie in another.
+std::string replace_exact(std::string_view text, const std::vector<std::string>& exact) {
+  std::vector<Span> found;
   for (const auto& secret : exact) {
-    for (auto at = text.find(secret); at != std::string::npos;
-         at = text.find(secret, at + kRedacted.size())) {
-      text.replace(at, secret.size(), kRedacted);
+    for (auto at = text.find(secret); at != std::string_view::npos; at = text.find(secret, at + 1)) {
+      found.push_back({at, at + secret.size()});
     }
   }
-  return text;
+  std::string out;
+  std::size_t done = 0;
+  for (const auto& span : merge(std::move(found))) {
+    out += text.substr(done, span.begin - done);
+    out += kRedacted;
+    done = span.end;
+  }
+  return out + std::string(text.substr(done));
+}
+
+// How much of a secret is shown: a few characters, at most half of it, and of ASCII only, so that no
+// character is cut in two.
+std::size_t shown_length(std::string_view secret) {
+  const auto first_other =
+      std::ranges::find_if(secret, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  return std::min(
+      {kShownCharacters, secret.size() / 2, static_cast<std::size_t>(first_other - secret.begin())});
 }
 
 }  // namespace
@@ -107,7 +131,7 @@ std::string mask_patterns(std::string_view text) {
   std::size_t done = 0;
   for (const auto& span : all_matches(text)) {
     out += text.substr(done, span.begin - done);
-    out += text.substr(span.begin, std::min(kShownCharacters, (span.end - span.begin) / 2));
+    out += text.substr(span.begin, shown_length(text.substr(span.begin, span.end - span.begin)));
     out += "…[masked]";
     done = span.end;
   }

@@ -72,11 +72,14 @@ class Variables {
   [[nodiscard]] Result<void> nothing_else(const std::set<std::string>& slots) const {
     for (const auto& [name, value] : *file_) {
       const bool unused_slot = is_slot(name) && !slots.contains(name.substr(0, kSlotLength));
-      if (!asked_.contains(name) && !unused_slot) {
-        return refuse_variable(name, "is not known; `repobridge init` writes an example of every setting");
-      }
+      if (!asked_.contains(name) && !unused_slot) return refuse_unknown(name);
     }
     return {};
+  }
+
+  [[nodiscard]] bool asked(const std::string& name) const { return asked_.contains(name); }
+  static Failure refuse_unknown(const std::string& name) {
+    return refuse_variable(name, "is not known; `repobridge init` writes an example of every setting");
   }
 
  private:
@@ -164,6 +167,22 @@ Result<WorkdirSettings> read_workdir(Variables& variables, const std::string& sl
   return workdir;
 }
 
+// An unused slot is not read, but a name that no slot has is as wrong there. Reading a whole slot asks for
+// all.
+Result<void> check_unused_slots(const EnvFile& file, const std::set<std::string>& used) {
+  const std::string slot = "WORKDIR_01_";
+  const EnvFile whole{{slot + "ALIAS", EnvValue{.text = "a"}}, {slot + "PATH", EnvValue{.text = "/"}}};
+  Variables variables(whole);
+  RB_CHECK(read_workdir(variables, slot).map([](const auto&) {}));
+  for (const auto& [name, value] : file) {
+    const bool unused_slot = is_slot(name) && !used.contains(name.substr(0, kSlotLength));
+    if (unused_slot && !variables.asked(slot + name.substr(kSlotLength))) {
+      return Variables::refuse_unknown(name);
+    }
+  }
+  return {};
+}
+
 Result<std::vector<PushAllowance>> read_push_allowed(Variables& variables) {
   std::vector<PushAllowance> allowed;
   RB_TRY(const auto prefixes, variables.list("REPOBRIDGE_PUSH_ALLOWED"));
@@ -235,6 +254,7 @@ Result<Settings> read_settings(const EnvFile& file) {
     settings.workdirs.push_back(std::move(workdir));
   }
   RB_CHECK(variables.nothing_else(slots));
+  RB_CHECK(check_unused_slots(file, slots));
   RB_CHECK(check_aliases(settings.workdirs));
   return settings;
 }

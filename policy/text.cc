@@ -59,13 +59,16 @@ ClassMatch match_one(std::string_view pattern, char c) {
 
 }  // namespace
 
-bool is_utf8(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size();) {
-    const std::size_t length = sequence_length(bytes, i);
-    if (length == 0) return false;
-    i += length;
+bool is_utf8(std::string_view bytes) { return utf8_prefix(bytes).size() == bytes.size(); }
+
+std::string_view utf8_prefix(std::string_view bytes) {
+  std::size_t end = 0;
+  while (end < bytes.size()) {
+    const std::size_t length = sequence_length(bytes, end);
+    if (length == 0) break;
+    end += length;
   }
-  return true;
+  return bytes.substr(0, end);
 }
 
 char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "policy/text.h"
+
 namespace repobridge::wire {
 namespace {
 
@@ -10,8 +12,8 @@ using policy::Json;
 
 // Texts below this are left alone: names, codes, subjects.
 constexpr std::size_t kLongText = 512;
-// What the marks of cut texts and lists may add.
-constexpr std::size_t kRoomForMarks = 256;
+// What the mark of a cut text may add to the text's name: ,"_truncated":true
+constexpr std::size_t kRoomForAMark = 20;
 
 std::size_t bytes_in_json(char c) {
   const auto value = static_cast<unsigned char>(c);
@@ -33,6 +35,11 @@ struct LongText {
   std::size_t bytes;
 };
 
+// What takes its place in the output anyway is put there now, so that its bytes can be counted.
+void replace_what_is_not_utf8(Json& text) {
+  if (!policy::is_utf8(text.get_ref<const std::string&>())) text = Json::parse(policy::dump_json(text));
+}
+
 void collect_long_texts(Json& value, std::vector<LongText>& found) {
   if (value.is_object()) {
     for (auto& [name, item] : value.items()) {
@@ -40,6 +47,7 @@ void collect_long_texts(Json& value, std::vector<LongText>& found) {
         collect_long_texts(item, found);
         continue;
       }
+      replace_what_is_not_utf8(item);
       const auto bytes = bytes_in_json(item.get_ref<const std::string&>());
       if (bytes > kLongText) found.push_back({&value, name, bytes});
     }
@@ -62,55 +70,81 @@ std::size_t even_cap(const std::vector<LongText>& texts, std::size_t budget) {
   return budget;
 }
 
-void mark_cut(Json& owner, const std::string& name, Json& data) {
+void mark_cut(Json& owner, const std::string& name, Json& part) {
   if (name == "patch") {
     owner["truncated"] = true;
-    data["truncated"] = true;
+    part["truncated"] = true;
   } else {
     owner[name + "_truncated"] = true;
   }
 }
 
-void shorten_texts(Json& data, std::size_t size, std::size_t max_bytes) {
+void shorten_texts(Json& part, std::size_t size, std::size_t max_bytes) {
   std::vector<LongText> texts;
-  collect_long_texts(data, texts);
+  collect_long_texts(part, texts);
   std::size_t in_texts = 0;
-  for (const auto& text : texts) in_texts += text.bytes;
-  const std::size_t rest = size - in_texts + kRoomForMarks;
+  std::size_t in_marks = kRoomForAMark;
+  for (const auto& text : texts) {
+    in_texts += text.bytes;
+    in_marks += bytes_in_json(text.name) + kRoomForAMark;
+  }
+  const std::size_t rest = size - in_texts + in_marks;
   const std::size_t cap = even_cap(texts, max_bytes > rest ? max_bytes - rest : 0);
   for (const auto& text : texts) {
     if (text.bytes <= cap) continue;
     auto& value = (*text.owner)[text.name].get_ref<std::string&>();
     value.resize(cut_text(value, std::max(cap, kLongText)).size());
-    mark_cut(*text.owner, text.name, data);
+    mark_cut(*text.owner, text.name, part);
   }
 }
 
-void limit_list(Json& list, std::size_t max_items, Json& data) {
-  if (list.size() <= max_items) return;
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(max_items), list.end());
-  data["truncated"] = true;
+void keep_first(Json& list, std::size_t count) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(count), list.end());
 }
 
-void shorten_lists(Json& data, std::size_t max_bytes, const Json& body) {
-  while (policy::dump_json(body).size() > max_bytes) {
-    Json* longest = nullptr;
-    for (auto& [name, item] : data.items()) {
-      if (item.is_array() && (longest == nullptr || item.size() > longest->size())) longest = &item;
-    }
-    if (longest == nullptr || longest->empty()) return;
-    limit_list(*longest, longest->size() - (longest->size() + 3) / 4, data);
-  }
+// Every list at any depth; returns whether one was cut.
+bool limit_lists(Json& value, std::size_t max_items) {
+  if (!value.is_structured()) return false;
+  bool cut = value.is_array() && value.size() > max_items;
+  if (cut) keep_first(value, max_items);
+  for (auto& item : value) cut = limit_lists(item, max_items) || cut;
+  return cut;
 }
 
-void bound_data(Json& data, const Json& body, const policy::Limits& limits) {
-  for (auto& [name, item] : data.items()) {
-    if (item.is_array()) limit_list(item, limits.max_response_items, data);
+// Of the lists that lie in no other list; nullptr when there is none, or only empty ones.
+Json* longest_list(Json& value) {
+  if (value.is_array()) return value.empty() ? nullptr : &value;
+  Json* longest = nullptr;
+  if (!value.is_object()) return longest;
+  for (auto& item : value) {
+    Json* list = longest_list(item);
+    if (list != nullptr && (longest == nullptr || list->size() > longest->size())) longest = list;
   }
-  const std::size_t size = policy::dump_json(body).size();
-  if (size <= limits.max_response_chars) return;
-  shorten_texts(data, size, limits.max_response_chars);
-  shorten_lists(data, limits.max_response_chars, body);
+  return longest;
+}
+
+// Makes `part`, an object in `whole`, so small that the whole has at most `max_bytes`.
+void shorten(Json& part, const Json& whole, std::size_t max_bytes) {
+  const auto size = [&] { return policy::dump_json(whole).size(); };
+  const auto before = size();
+  if (before <= max_bytes) return;
+  shorten_texts(part, before, max_bytes);
+  while (size() > max_bytes) {
+    Json* list = longest_list(part);
+    if (list == nullptr) break;
+    keep_first(*list, list->size() - (list->size() + 3) / 4);
+    part["truncated"] = true;
+  }
+  if (size() > max_bytes) part = Json{{"truncated", true}};
+}
+
+void bound_answer(Json& body, const policy::Limits& limits) {
+  Json& data = body["data"];
+  if (limit_lists(data, limits.max_response_items)) data["truncated"] = true;
+  if (policy::dump_json(body).size() <= limits.max_response_chars) return;
+  // What was asked for is repeated in the answer and may be long, but must leave room for it.
+  shorten(body["request"], body["request"], limits.max_response_chars / 4);
+  shorten(data, body, limits.max_response_chars);
 }
 
 void bound_details(Json& details, const Json& body, const policy::Limits& limits) {
@@ -150,7 +184,7 @@ std::string_view cut_text(std::string_view text, std::size_t max_bytes) {
 
 void bound(policy::Json& body, const policy::Limits& limits) {
   if (body.contains("data")) {
-    bound_data(body["data"], body, limits);
+    bound_answer(body, limits);
   } else if (body.contains("error") && body["error"].contains("details")) {
     bound_details(body["error"]["details"], body, limits);
   }

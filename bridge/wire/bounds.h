@@ -1,11 +1,12 @@
 // Making an answer fit: a caller's context is small, and what does not fit in it helps nobody.
 //
-// Promise: after bound() the serialised envelope has at most max_response_chars bytes and no list in its data
-// more than max_response_items elements. Long texts give way first and evenly, each cut at the end of a line
-// where it has one and never inside a character; then lists lose elements from their end. Whatever was cut
-// says so: a text `x` in `x_truncated` or, for a patch, in its file's `truncated`; a list in the data's
-// `truncated`. An error's lists are cut too, without a mark, since its message says what to do without them.
-// Units: bytes of UTF-8 JSON.
+// Promise: after bound() the serialised envelope has at most max_response_chars bytes and no list in its
+// data, at any depth, more than max_response_items elements. Long texts give way first and evenly, each cut
+// at the end of a line where it has one and never inside a character; then lists lose elements from their
+// end. What was asked for gives way before, down to a quarter. Whatever was cut says so: a text `x` in
+// `x_truncated` or, for a patch, in its file's `truncated`; a list in the `truncated` of the data or the
+// request. Data that cannot be cut goes altogether, and says so too. An error's lists are cut without a mark,
+// since its message says what to do without them. Units: bytes of UTF-8 JSON.
 #pragma once
 
 #include "policy/json.h"

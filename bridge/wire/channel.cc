@@ -36,7 +36,11 @@ constexpr std::chrono::milliseconds kBusyRetry{10};
 
 Failure unproven(std::string message) { return policy::refuse(codes::kPeerUnproven, std::move(message)); }
 
-bool is_end(const Ec& ec) { return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated; }
+// A reset is an end too: the kernel says so when the other side left before it had read all that we wrote.
+bool is_end(const Ec& ec) {
+  return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated ||
+         ec == asio::error::connection_reset;
+}
 
 // Cancels the socket when the deadline passes. What it holds is shared with the timer's handler, which may
 // run once more after this object is gone.
@@ -166,26 +170,27 @@ struct Channel::Connection {
 // Both proofs, in order; the only maker of Peer and Channel.
 class Handshake {
  public:
-  static asio::awaitable<Result<Channel>> accept(Socket socket, std::shared_ptr<const KeyRing> ring) {
+  static asio::awaitable<Result<Channel>> accept(Socket socket, std::shared_ptr<const KeyRing> ring,
+                                                 Deadline deadline) {
     auto connection = std::make_unique<Connection>(std::move(socket), Side::server);
     connection->ring = std::move(ring);
     connection->exchange.ring = connection->ring.get();
-    co_return co_await perform(std::move(connection), Side::server);
+    co_return co_await perform(std::move(connection), Side::server, deadline);
   }
 
-  static asio::awaitable<Result<Channel>> connect(Socket socket, Key key) {
+  static asio::awaitable<Result<Channel>> connect(Socket socket, Key key, Deadline deadline) {
     auto connection = std::make_unique<Connection>(std::move(socket), Side::client);
     connection->own_key = std::move(key);
     connection->exchange.key = &*connection->own_key;
-    co_return co_await perform(std::move(connection), Side::client);
+    co_return co_await perform(std::move(connection), Side::client, deadline);
   }
 
  private:
   using Connection = Channel::Connection;
 
-  static asio::awaitable<Result<Channel>> perform(std::unique_ptr<Connection> connection, Side side) {
+  static asio::awaitable<Result<Channel>> perform(std::unique_ptr<Connection> connection, Side side,
+                                                  Deadline deadline) {
     RB_CO_CHECK(check_user(connection->socket().native_handle()));
-    const auto deadline = Deadline::after(kHandshakeLimit);
     const Expiry expiry(connection->socket(), deadline);
     const auto [ec] = co_await connection->stream.async_handshake(side, kAwait);
     if (ec && expiry.passed()) {
@@ -240,13 +245,17 @@ asio::awaitable<Result<void>> Channel::write(std::string body, Deadline deadline
   co_return Result<void>();
 }
 
-asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
-                                                std::shared_ptr<const KeyRing> keys) {
-  Socket socket(executor, asio::local::stream_protocol(), connected.release());
-  co_return co_await Handshake::accept(std::move(socket), std::move(keys));
-}
-
 namespace {
+
+// A socket of the event loop; the constructor that takes a descriptor would throw.
+Result<Socket> socket_of(asio::any_io_executor executor, platform::UniqueFd connected) {
+  Socket socket(std::move(executor));
+  Ec ec;
+  socket.assign(asio::local::stream_protocol(), connected.get(), ec);  // NOLINT(bugprone-unused-return-value)
+  if (ec) return os_failure("take over a connection", ec.value());
+  (void)connected.release();  // the socket closes it
+  return socket;
+}
 
 // The bridge's queue of new connections may be full for a moment; only that is worth another try.
 asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket_path, Deadline deadline) {
@@ -261,15 +270,21 @@ asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket
 
 }  // namespace
 
+asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
+                                                std::shared_ptr<const KeyRing> keys, Deadline deadline) {
+  RB_CO_TRY(auto socket, socket_of(std::move(executor), std::move(connected)));
+  co_return co_await Handshake::accept(std::move(socket), std::move(keys), deadline);
+}
+
 asio::awaitable<Result<Channel>> connect_channel(asio::any_io_executor executor, std::string socket_path,
-                                                 Key key) {
-  auto connected = co_await connect_patiently(std::move(socket_path), Deadline::after(kHandshakeLimit));
+                                                 Key key, Deadline deadline) {
+  auto connected = co_await connect_patiently(std::move(socket_path), deadline);
   if (!connected) {
     co_return policy::refuse(codes::kBridgeUnavailable,
                              "no bridge answers on the socket; start repobridged, or ask who runs it");
   }
-  Socket socket(executor, asio::local::stream_protocol(), connected->release());
-  co_return co_await Handshake::connect(std::move(socket), std::move(key));
+  RB_CO_TRY(auto socket, socket_of(std::move(executor), *std::move(connected)));
+  co_return co_await Handshake::connect(std::move(socket), std::move(key), deadline);
 }
 
 }  // namespace repobridge::wire

@@ -61,11 +61,14 @@ class Channel {
   std::unique_ptr<Connection> connection_;
 };
 
-// The bridge's side of a connection just accepted.
-asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
-                                                std::shared_ptr<const KeyRing> keys);
-// The front's side. BRIDGE_UNAVAILABLE when nobody answers on the socket.
-asio::awaitable<Result<Channel>> connect_channel(asio::any_io_executor executor, std::string socket_path,
-                                                 Key key);
+// The bridge's side of a connection just accepted. Both proofs must be there before the deadline.
+asio::awaitable<Result<Channel>> accept_channel(
+    asio::any_io_executor executor, platform::UniqueFd connected, std::shared_ptr<const KeyRing> keys,
+    platform::Deadline deadline = platform::Deadline::after(kHandshakeLimit));
+// The front's side, with one deadline for reaching the bridge and for the proofs. BRIDGE_UNAVAILABLE when
+// nobody answers on the socket.
+asio::awaitable<Result<Channel>> connect_channel(
+    asio::any_io_executor executor, std::string socket_path, Key key,
+    platform::Deadline deadline = platform::Deadline::after(kHandshakeLimit));
 
 }  // namespace repobridge::wire

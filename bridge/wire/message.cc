@@ -19,6 +19,7 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 
 constexpr std::size_t kMostVersions = 16;
 constexpr std::int64_t kHighestNumber = INT64_MAX;
+constexpr std::size_t kMaxClaimBytes = 256;
 
 Result<Json> parse(std::string_view body) {
   auto value = policy::parse_json(body);
@@ -35,20 +36,34 @@ Result<Json> object_in(Fields& fields, std::string_view name) {
 Result<FromClient> read_client_hello(Fields& fields) {
   ClientHello hello;
   const Json* versions = fields.any("versions");
-  const bool numbers = versions != nullptr && versions->is_array() && !versions->empty() &&
-                       versions->size() <= kMostVersions &&
-                       std::ranges::all_of(*versions, [](const Json& v) { return v.is_number_unsigned(); });
+  const bool numbers =
+      versions != nullptr && versions->is_array() && !versions->empty() &&
+      versions->size() <= kMostVersions && std::ranges::all_of(*versions, [](const Json& v) {
+        return v.is_number_unsigned() && v.get<std::uint64_t>() <= std::uint64_t{kHighestNumber};
+      });
   if (!numbers) return fields.refuse_field("versions", "must be an array of 1 to 16 whole numbers");
   for (const Json& version : *versions) hello.versions.push_back(version.get<std::int64_t>());
   RB_TRY(hello.policy_digest, fields.text("policy_digest"));
   return hello;
 }
 
+// A front's claim, which goes into every answer and the audit: short, and no characters that a terminal
+// obeys.
+Result<std::string> read_claim(Fields& fields, std::string_view name) {
+  RB_TRY(auto text, fields.text(name));
+  const bool plain = text.size() <= kMaxClaimBytes && std::ranges::none_of(text, [](char c) {
+                       const auto value = static_cast<unsigned char>(c);
+                       return value < 0x20 || value == 0x7F;
+                     });
+  if (!plain) return fields.refuse_field(name, "has more than 256 bytes or a control character");
+  return text;
+}
+
 Result<Caller> read_caller(const Json& value) {
   RB_TRY(auto fields, Fields::of(value, "caller", policy::codes::kInvalidRequest));
   Caller caller;
-  RB_TRY(caller.login, fields.text("login"));
-  RB_TRY(caller.mode, fields.text("mode"));
+  RB_TRY(caller.login, read_claim(fields, "login"));
+  RB_TRY(caller.mode, read_claim(fields, "mode"));
   RB_CHECK(fields.nothing_else());
   return caller;
 }

@@ -1,9 +1,8 @@
 // The messages between a front and the bridge, and their JSON.
 //
-// Promise: decode_*() takes exactly the keys of the message, each of its type; encode() of a decoded message
-// gives the same bytes. tests/golden/wire holds the bytes of each.
-// Errors: INVALID_REQUEST; PROTOCOL_VERSION_UNSUPPORTED from negotiate().
-// Source: docs/PROTOCOL.md section 3.
+// Promise: decode_*() takes exactly the keys of the message, each of its type; encode() of what was decoded
+// from encode() gives the same bytes. tests/golden/wire holds the bytes of each. Errors: INVALID_REQUEST;
+// PROTOCOL_VERSION_UNSUPPORTED from negotiate(). Source: docs/PROTOCOL.md section 3.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,8 @@ struct ClientHello {
   std::string policy_digest;
 };
 
-// Who the front says is calling. A claim of that front, named as such in the audit.
+// Who the front says is calling. A claim of that front, named as such in the audit: at most 256 bytes each,
+// no control characters.
 struct Caller {
   std::string login;
   std::string mode;

@@ -348,7 +348,7 @@ TEST_F(BridgeClientCall, NeedsAKeyThatOnlyThisUserCanRead) {
 
   io.restart();
   options.address.key_file = directory / "none/none";
-  EXPECT_EQ(code_of_call(), "KEY_UNSAFE");
+  EXPECT_EQ(code_of_call(), "KEY_UNREADABLE");
 }
 
 }  // namespace
