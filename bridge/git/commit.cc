@@ -1,7 +1,9 @@
 #include "bridge/git/commit.h"
 
+#include <algorithm>
 #include <array>
 
+#include "bridge/git/history.h"
 #include "bridge/git/layout.h"
 #include "policy/codes.h"
 
@@ -29,40 +31,46 @@ git_oid entry_oid(git_tree* tree, const RepoPath& path) {
   return oid;
 }
 
-Result<bool> touches(git_commit* commit, const std::vector<RepoPath>& paths) {
+Result<bool> touches(const History& history, git_commit* commit, const std::vector<RepoPath>& paths) {
   OwnedTree tree;
   OwnedTree before;
-  OwnedCommit parent;
   RB_CHECK(git_check(git_commit_tree(into(tree), commit), "read a commit"));
-  if (git_commit_parentcount(commit) > 0) {
-    RB_CHECK(git_check(git_commit_parent(into(parent), commit, 0), "read a commit's parent"));
-    RB_CHECK(git_check(git_commit_tree(into(before), parent.get()), "read a commit"));
+  RB_TRY(const auto parents, history.parents(commit));
+  if (!parents.empty()) {
+    RB_CHECK(git_check(git_commit_tree(into(before), parents.front().get()), "read a commit"));
   }
-  for (const auto& path : paths) {
+  return std::ranges::any_of(paths, [&](const RepoPath& path) {
     const git_oid now = entry_oid(tree.get(), path);
     const git_oid then = entry_oid(before.get(), path);
-    if (git_oid_equal(&now, &then) == 0) return true;
-  }
-  return false;
+    return git_oid_equal(&now, &then) == 0;
+  });
 }
 
-// A caller whose commit was made but whose answer was lost finds it here.
+bool older(const OwnedCommit& one, const OwnedCommit& other) {
+  return git_commit_time(one.get()) < git_commit_time(other.get());
+}
+
+// A caller whose commit was made but whose answer was lost finds it here. Newest first, as far as is
+// reasonable.
 Result<Json> last_commit_of(const Repository& repository, const git_oid& head,
                             const std::vector<RepoPath>& paths) {
-  OwnedRevwalk walk;
-  RB_CHECK(git_check(git_revwalk_new(into(walk), repository.get()), "walk the history"));
-  git_revwalk_sorting(walk.get(), GIT_SORT_TOPOLOGICAL);
-  RB_CHECK(git_check(git_revwalk_push(walk.get(), &head), "walk the history"));
-  git_oid oid{};
-  for (std::size_t i = 0; i < kHistoryDepth && git_revwalk_next(&oid, walk.get()) == 0; ++i) {
-    OwnedCommit commit;
-    // In a shallow clone history ends where objects do.
-    if (git_commit_lookup(into(commit), repository.get(), &oid) != 0) break;
-    const auto touched = touches(commit.get(), paths);
-    if (!touched) break;
-    if (*touched) return Json(hex_of(oid));
+  RB_TRY(const auto history, History::of(repository));
+  std::vector<OwnedCommit> open(1);  // a heap
+  OidSet seen;
+  RB_CHECK(git_check(git_commit_lookup(into(open.front()), repository.get(), &head), "read a commit"));
+  for (std::size_t i = 0; i < kHistoryDepth && !open.empty(); ++i) {
+    std::ranges::pop_heap(open, older);
+    const OwnedCommit commit = std::move(open.back());
+    open.pop_back();
+    RB_TRY(const bool touched, touches(history, commit.get(), paths));
+    if (touched) return Json(hex_of(*git_commit_id(commit.get())));
+    RB_TRY(auto parents, history.parents(commit.get()));
+    for (auto& parent : parents) {
+      if (!seen.insert(*git_commit_id(parent.get())).second) continue;
+      open.push_back(std::move(parent));
+      std::ranges::push_heap(open, older);
+    }
   }
-  git_error_clear();
   return Json();
 }
 
@@ -103,17 +111,17 @@ Result<Change> change_between(const Repository& repository, git_tree* before, gi
 Result<CommitBuilder> CommitBuilder::begin(const Repository& repository, CommitOrder order) {
   CommitBuilder builder(repository, std::move(order));
   RB_TRY(builder.head_, repository.head());
-  if (builder.head_.detached()) {
-    return policy::refuse(
-        codes::kDetachedHead,
-        "HEAD is detached, and a commit there would belong to no branch; switch to a branch first");
-  }
   RB_TRY(const auto operation, repository.operation());
   if (operation) {
     return policy::refuse(
         codes::kOperationInProgress,
         "a git operation is in progress (details.operation); finish or abort it with git first",
         Json{{"operation", *operation}});
+  }
+  if (builder.head_.detached()) {
+    return policy::refuse(
+        codes::kDetachedHead,
+        "HEAD is detached, and a commit there would belong to no branch; switch to a branch first");
   }
   RB_CHECK(audit_layout(repository.git_directory(), {builder.head_.reference}));
   RB_CHECK(builder.read_signature());
@@ -163,7 +171,8 @@ Result<BuiltCommit> CommitBuilder::build(const std::string& index_path) {
   git_oid tree_oid{};
   RB_CHECK(git_check(git_index_write_tree(&tree_oid, index), "write the tree"));
   if (head_tree_ && git_oid_equal(&tree_oid, git_tree_id(head_tree_.get())) != 0) {
-    RB_TRY(auto last, last_commit_of(*repository_, *head_.oid, order_.paths));
+    // What is missing of the history, in a partial clone say, is no reason to refuse in other words.
+    auto last = last_commit_of(*repository_, *head_.oid, order_.paths).value_or(Json());
     return policy::refuse(
         codes::kNothingToCommit,
         "the named files are as the last commit has them; details.last_commit is the newest one "

@@ -27,6 +27,12 @@ Failure git_failure(int code, std::string_view doing) {
                         "git could not " + phrase + "; `git fsck` in the workdir may say why");
 }
 
+bool last_error_says(std::string_view words) {
+  const git_error* last = git_error_last();
+  return last != nullptr && last->message != nullptr &&
+         std::string_view(last->message).find(words) != std::string_view::npos;
+}
+
 std::string hex_of(const git_oid& oid) {
   std::array<char, GIT_OID_HEXSZ + 1> hex{};
   git_oid_tostr(hex.data(), hex.size(), &oid);

@@ -73,6 +73,9 @@ class Buffer {
 // `code` is what the libgit2 function returned, negative. `doing` is a plain phrase: "read the index".
 Failure git_failure(int code, std::string_view doing);
 
+// libgit2 has no codes for some refusals that callers should understand.
+bool last_error_says(std::string_view words);
+
 inline Result<void> git_check(int code, std::string_view doing) {
   if (code < 0) return git_failure(code, doing);
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "bridge/git/history.h"
 #include "bridge/git/layout.h"
 #include "policy/codes.h"
 #include "policy/repo_path.h"
@@ -15,7 +16,6 @@ namespace codes = policy::codes;
 using policy::Json;
 
 constexpr std::size_t kMostCommits = 10000;
-constexpr std::size_t kMaxShallowBytes = 1U << 24U;
 constexpr std::size_t kMaxSubjectBytes = 200;
 
 Result<std::string> remote_url(const LocalConfig& config, const std::string& remote) {
@@ -33,62 +33,24 @@ Result<std::string> remote_url(const LocalConfig& config, const std::string& rem
   return urls.front();
 }
 
-// Copied into the transport repository, so that git knows where this history ends.
-Result<Json> checked_shallow(const Repository& repository) {
-  RB_TRY(const auto text,
-         platform::read_beneath_if_present(repository.git_directory(), "shallow", kMaxShallowBytes));
-  if (!text) return Json();
-  const bool hex_lines = std::ranges::all_of(
-      *text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '\n'; });
-  if (!hex_lines) {
-    return policy::refuse(codes::kUnsafeLayout,
-                          "the repository's shallow file holds something other than commit ids",
-                          Json{{"place", "shallow"}});
-  }
-  return Json(*text);
-}
-
-Result<bool> is_here(const Repository& repository, const git_oid& oid) {
-  git_odb* raw = nullptr;
-  RB_CHECK(git_check(git_repository_odb(&raw, repository.get()), "open the objects"));
-  const Owned<git_odb, git_odb_free> odb(raw);
-  return git_odb_exists(odb.get(), &oid) == 1;
-}
-
-Result<OwnedRevwalk> walk_outgoing(const Repository& repository, const git_oid& oid,
-                                   const RemoteState& remote) {
-  OwnedRevwalk walk;
-  RB_CHECK(git_check(git_revwalk_new(into(walk), repository.get()), "walk the history"));
-  git_revwalk_sorting(walk.get(), GIT_SORT_TOPOLOGICAL | GIT_SORT_REVERSE);
-  RB_CHECK(git_check(git_revwalk_push(walk.get(), &oid), "walk the history"));
-  for (const auto& head : remote.heads) {
-    RB_TRY(const bool here, is_here(repository, head));
-    // A head may be a tag or a tree by mistake of the remote; hiding less than possible only looks at more.
-    if (here && git_revwalk_hide(walk.get(), &head) < 0) git_error_clear();
-  }
-  return walk;
-}
-
 // Every path that a commit changes against any of its parents.
-Result<std::set<std::string>> changed_paths(const Repository& repository, git_commit* commit) {
+Result<std::set<std::string>> changed_paths(const Repository& repository, const History& history,
+                                            git_commit* commit) {
   OwnedTree tree;
   RB_CHECK(git_check(git_commit_tree(into(tree), commit), "read a commit"));
+  RB_TRY(const auto parents, history.parents(commit));
+  std::vector<OwnedTree> before(std::max<std::size_t>(parents.size(), 1));  // a first commit adds all it has
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    RB_CHECK(git_check(git_commit_tree(into(before[i]), parents[i].get()), "read a commit"));
+  }
   std::set<std::string> paths;
-  const unsigned parents = git_commit_parentcount(commit);
-  for (unsigned i = 0; i < std::max(parents, 1U); ++i) {
-    OwnedTree before;
-    if (i < parents) {
-      OwnedCommit parent;
-      RB_CHECK(git_check(git_commit_parent(into(parent), commit, i), "read a commit's parent"));
-      RB_CHECK(git_check(git_commit_tree(into(before), parent.get()), "read a commit"));
-    }
+  for (const auto& one : before) {
     git_diff_options options = GIT_DIFF_OPTIONS_INIT;
     options.flags =
         GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_INCLUDE_TYPECHANGE;
     OwnedDiff diff;
-    RB_CHECK(
-        git_check(git_diff_tree_to_tree(into(diff), repository.get(), before.get(), tree.get(), &options),
-                  "compare two commits"));
+    RB_CHECK(git_check(git_diff_tree_to_tree(into(diff), repository.get(), one.get(), tree.get(), &options),
+                       "compare two commits"));
     for (std::size_t d = 0; d < git_diff_num_deltas(diff.get()); ++d) {
       paths.emplace(git_diff_get_delta(diff.get(), d)->new_file.path);
     }
@@ -115,12 +77,10 @@ std::string subject_of(git_commit* commit) {
 }
 
 // The remote's tip must be in our history, else the push would throw commits away.
-Result<void> check_fast_forward(const Repository& repository, const git_oid& oid, const RemoteState& remote) {
-  if (!remote.tip || git_oid_equal(&*remote.tip, &oid) != 0) return {};
-  RB_TRY(const bool here, is_here(repository, *remote.tip));
-  const int descends = here ? git_graph_descendant_of(repository.get(), &oid, &*remote.tip) : 0;
-  if (descends == 1) return {};
-  RB_CHECK(git_check(descends, "compare the branch with the remote"));
+Result<void> check_fast_forward(const History& history, const git_oid& oid, const RemoteState& remote) {
+  if (!remote.tip) return {};
+  RB_TRY(const bool held, history.holds(oid, *remote.tip));
+  if (held) return {};
   return policy::refuse(
       codes::kPushNonFastForward,
       "the remote branch has commits that this one lacks; fetch and merge or rebase with git, then "
@@ -144,37 +104,35 @@ Result<Json> plan_push(const Repository& repository) {
                           "git branch --set-upstream-to, or push it once with git push -u");
   }
   RB_TRY(const auto url, remote_url(repository.config(), upstream->remote));
-  RB_TRY(auto shallow, checked_shallow(repository));
+  RB_TRY(const auto history, History::of(repository));
   return Json{{"url", url},
               {"branch", head.branch()},
               {"upstream_branch", upstream->branch()},
               {"reference", upstream->reference},
               {"tracking", upstream->tracking},
               {"oid", hex_of(*head.oid)},
-              {"shallow", std::move(shallow)}};
+              {"shallow", history.shallow_text() ? Json(*history.shallow_text()) : Json()}};
 }
 
 Result<Json> inspect_outgoing(const Repository& repository, const git_oid& oid, const RemoteState& remote,
                               const policy::PathRules& rules) {
-  RB_CHECK(check_fast_forward(repository, oid, remote));
-  RB_TRY(const auto walk, walk_outgoing(repository, oid, remote));
+  RB_TRY(const auto history, History::of(repository));
+  RB_CHECK(check_fast_forward(history, oid, remote));
+  RB_TRY(const auto outgoing, history.beyond(oid, remote.heads, kMostCommits + 1));
+  if (outgoing.size() > kMostCommits) {
+    return policy::refuse(
+        codes::kPushTooManyCommits,
+        "more than 10000 commits would be pushed, too many to look at; push the first part with git");
+  }
   Json commits = Json::array();
-  git_oid next{};
-  int code = 0;
-  while ((code = git_revwalk_next(&next, walk.get())) == 0) {
-    if (commits.size() == kMostCommits) {
-      return policy::refuse(
-          codes::kPushTooManyCommits,
-          "more than 10000 commits would be pushed, too many to look at; push the first part with git");
-    }
+  for (const auto& next : outgoing) {
     OwnedCommit commit;
     RB_CHECK(git_check(git_commit_lookup(into(commit), repository.get(), &next), "read a commit"));
-    RB_TRY(const auto paths, changed_paths(repository, commit.get()));
+    RB_TRY(const auto paths, changed_paths(repository, history, commit.get()));
     RB_CHECK(check_paths(paths, rules, next));
     commits.push_back(
         Json{{"oid", hex_of(next)}, {"subject", subject_of(commit.get())}, {"paths_count", paths.size()}});
   }
-  if (code != GIT_ITEROVER) return git_failure(code, "walk the history");
   const bool up_to_date = remote.tip && git_oid_equal(&*remote.tip, &oid) != 0;
   return Json{{"commits", std::move(commits)}, {"up_to_date", up_to_date}};
 }

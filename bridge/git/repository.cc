@@ -23,6 +23,7 @@ using policy::refuse;
 
 constexpr std::size_t kMaxConfigBytes = 1U << 20U;
 constexpr std::size_t kMaxHeadBytes = 4096;
+constexpr std::size_t kMaxTodoBytes = 16U << 20U;
 constexpr std::size_t kMaxIndexBytes = 256U << 20U;
 constexpr std::size_t kChecksumBytes = 20;
 constexpr std::string_view kHeads = "refs/heads/";
@@ -253,16 +254,20 @@ Result<Head> Repository::head() const {
 
 Result<std::optional<std::string>> Repository::operation() const {
   const int git = git_directory_.get();
-  if (present(git, "MERGE_HEAD")) return "merge";
+  // A rebase comes first: it may be stopped in a merge or a pick of its own.
   if (present(git, "rebase-apply")) {
     const auto applying = platform::open_beneath(git, "rebase-apply/applying", OpenAs::location);
     return applying ? "am" : "rebase";
   }
   if (present(git, "rebase-merge")) return "rebase";
+  if (present(git, "MERGE_HEAD")) return "merge";
   if (present(git, "CHERRY_PICK_HEAD")) return "cherry_pick";
   if (present(git, "REVERT_HEAD")) return "revert";
-  // A cherry-pick or revert of several commits between two of them.
-  if (present(git, "sequencer")) return "cherry_pick";
+  // Several commits are picked or reverted, and it stopped between two of them.
+  if (present(git, "sequencer")) {
+    RB_TRY(const auto todo, platform::read_beneath_if_present(git, "sequencer/todo", kMaxTodoBytes));
+    return todo && todo->starts_with("revert") ? "revert" : "cherry_pick";
+  }
   if (present(git, "BISECT_LOG")) return "bisect";
   return std::nullopt;
 }
@@ -300,9 +305,7 @@ Result<std::optional<std::string>> Repository::index_bytes(IndexCopy& copy) cons
 Result<void> Repository::open_index(IndexCopy& copy, const std::string& path) const {
   const int code = git_index_open(into(copy.index), path.c_str());
   if (code < 0) {
-    const git_error* last = git_error_last();
-    const std::string_view text = last != nullptr && last->message != nullptr ? last->message : "";
-    if (text.find("mandatory extension") != std::string_view::npos) {
+    if (last_error_says("mandatory extension")) {
       return unsupported_format(
           "a split or sparse index; `git update-index --no-split-index` or "
           "`git sparse-checkout reapply --no-sparse-index` makes it a plain one");
@@ -323,7 +326,20 @@ Result<Repository::IndexCopy> Repository::read_index() const {
   RB_TRY(copy.memory, memory_file(*bytes));
   RB_CHECK(set_modified(copy.memory.get(), copy.original->modified_ns));
   RB_CHECK(open_index(copy, path_of_descriptor(copy.memory.get())));
+  if (config_.is_true("core.sparsecheckout")) show_present_files(copy.index.get());
   return copy;
+}
+
+// In a sparse checkout git looks at a file that is there all the same as if it were wanted.
+void Repository::show_present_files(git_index* index) const {
+  for (std::size_t i = 0; i < git_index_entrycount(index); ++i) {
+    const git_index_entry* entry = git_index_get_byindex(index, i);
+    if ((entry->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) == 0) continue;
+    if (!platform::open_beneath(root_.get(), entry->path, OpenAs::location)) continue;
+    // The index is ours and is never written back; adding the entry anew would reset more than this flag.
+    const_cast<git_index_entry*>(entry)->flags_extended &=  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        static_cast<std::uint16_t>(~static_cast<unsigned>(GIT_INDEX_ENTRY_SKIP_WORKTREE));
+  }
 }
 
 Result<Repository::IndexCopy> Repository::copy_index_to(const std::string& path) const {

@@ -70,6 +70,7 @@ class Repository {
   Result<void> open_directories(const std::string& root);
   Result<void> read_config();
   Result<void> open_library(const std::string& root, const UserConfig& user);
+  void show_present_files(git_index* index) const;
   [[nodiscard]] Result<std::optional<std::string>> index_bytes(IndexCopy& copy) const;
   Result<void> open_index(IndexCopy& copy, const std::string& path) const;
 

@@ -1,8 +1,12 @@
 #include "bridge/git/status.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
+#include "bridge/git/history.h"
 #include "bridge/git/layout.h"
+#include "policy/codes.h"
 #include "policy/repo_path.h"
 
 namespace repobridge::git {
@@ -39,8 +43,21 @@ struct Entry {
   const char* worktree = "unmodified";
 };
 
+// Something stands in a tracked file's place that git cannot hold, a FIFO say.
+bool is_special(const Repository& repository, const std::string& path) {
+  const auto fd = platform::open_beneath(repository.root(), path, platform::OpenAs::location);
+  if (!fd) return false;
+  const auto facts = platform::facts_of(fd->get());
+  return facts && !facts->is_directory() && !facts->is_regular() && !facts->is_link();
+}
+
+const char* worktree_word(const Repository& repository, unsigned flags, const std::string& path) {
+  if ((flags & GIT_STATUS_WT_DELETED) != 0 && is_special(repository, path)) return "modified";
+  return word_for(flags, kWorktreeWords);
+}
+
 // What git says of an entry, where libgit2 says it otherwise. nullopt: git shows nothing.
-std::optional<Entry> entry_from(const git_status_entry& raw, git_index* index) {
+std::optional<Entry> entry_from(const Repository& repository, const git_status_entry& raw, git_index* index) {
   unsigned flags = static_cast<unsigned>(raw.status);
   const git_diff_delta* delta = raw.head_to_index != nullptr ? raw.head_to_index : raw.index_to_workdir;
   Entry entry{.path = delta->new_file.path != nullptr ? delta->new_file.path : delta->old_file.path};
@@ -54,16 +71,18 @@ std::optional<Entry> entry_from(const git_status_entry& raw, git_index* index) {
     return entry;
   }
   if ((flags & GIT_STATUS_WT_NEW) != 0) {
-    entry.index = entry.worktree = "untracked";
+    // `git rm --cached` leaves a file that the index no longer knows.
+    entry.index = (flags & GIT_STATUS_INDEX_DELETED) != 0 ? "deleted" : "untracked";
+    entry.worktree = "untracked";
     return entry;
   }
   entry.index = word_for(flags, kIndexWords);
-  entry.worktree = word_for(flags, kWorktreeWords);
+  entry.worktree = worktree_word(repository, flags, entry.path);
   if ((flags & GIT_STATUS_INDEX_RENAMED) != 0) entry.old_path = raw.head_to_index->old_file.path;
   if ((extended & GIT_INDEX_ENTRY_INTENT_TO_ADD) != 0) {
     // `git add -N` announces a file without staging it.
     entry.index = "unmodified";
-    entry.worktree = "added";
+    if ((flags & GIT_STATUS_WT_DELETED) == 0) entry.worktree = "added";
   }
   return entry;
 }
@@ -87,16 +106,14 @@ Result<Json> upstream_json(const Repository& repository, const Head& head) {
   const int code = git_reference_name_to_id(&tracked, repository.get(), upstream->tracking.c_str());
   if (code == GIT_ENOTFOUND) return json;  // never fetched, or gone from the remote
   RB_CHECK(git_check(code, "read the tracking branch"));
-  std::size_t ahead = 0;
-  std::size_t behind = 0;
-  RB_CHECK(git_check(git_graph_ahead_behind(&ahead, &behind, repository.get(), &*head.oid, &tracked),
-                     "compare the branch with its upstream"));
-  json["ahead"] = ahead;
-  json["behind"] = behind;
+  RB_TRY(const auto history, History::of(repository));
+  RB_TRY(const auto distance, history.distance(*head.oid, tracked));
+  json["ahead"] = distance.ahead;
+  json["behind"] = distance.behind;
   return json;
 }
 
-Result<OwnedStatusList> scan(const Repository& repository) {
+Result<std::vector<Entry>> scanned(const Repository& repository, git_index* index) {
   git_status_options options = GIT_STATUS_OPTIONS_INIT;
   options.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
   // Submodules are left alone: looking into one would read its configuration. The index is our copy, so there
@@ -107,8 +124,66 @@ Result<OwnedStatusList> scan(const Repository& repository) {
                   GIT_STATUS_OPT_INCLUDE_UNREADABLE;
   OwnedStatusList list;
   const int code = git_status_list_new(into(list), repository.get(), &options);
+  if (code < 0 && last_error_says("nesting too deep")) {
+    return policy::refuse(
+        policy::codes::kUnsupportedLayout,
+        "directories of the work tree nest more than 100 deep, which is not looked through here");
+  }
   RB_CHECK(git_check(code, "compare the work tree with the index"));
-  return list;
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < git_status_list_entrycount(list.get()); ++i) {
+    auto entry = entry_from(repository, *git_status_byindex(list.get(), i), index);
+    if (entry) entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
+// Submodules that are staged to be added, moved on or removed; the scan passes them over.
+Result<std::vector<Entry>> staged_submodules(const Repository& repository, const Head& head,
+                                             git_index* index) {
+  OwnedTree head_tree;
+  if (head.oid) {
+    OwnedCommit commit;
+    RB_CHECK(
+        git_check(git_commit_lookup(into(commit), repository.get(), &*head.oid), "read the last commit"));
+    RB_CHECK(git_check(git_commit_tree(into(head_tree), commit.get()), "read the last commit's tree"));
+  }
+  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  options.flags = GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_INCLUDE_TYPECHANGE;
+  OwnedDiff diff;
+  RB_CHECK(git_check(git_diff_tree_to_index(into(diff), repository.get(), head_tree.get(), index, &options),
+                     "compare the index with the last commit"));
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
+    const git_diff_delta* delta = git_diff_get_delta(diff.get(), i);
+    if (delta->old_file.mode != GIT_FILEMODE_COMMIT && delta->new_file.mode != GIT_FILEMODE_COMMIT) continue;
+    Entry entry{.path = delta->new_file.path};
+    switch (delta->status) {
+      case GIT_DELTA_ADDED:
+        entry.index = "added";
+        break;
+      case GIT_DELTA_DELETED:
+        entry.index = "deleted";
+        break;
+      case GIT_DELTA_TYPECHANGE:
+        entry.index = "typechange";
+        break;
+      default:
+        entry.index = "modified";
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Result<std::vector<Entry>> all_entries(const Repository& repository, const Head& head) {
+  RB_TRY(const auto index, repository.read_index());
+  RB_TRY(auto entries, scanned(repository, index.index.get()));
+  RB_TRY(auto submodules, staged_submodules(repository, head, index.index.get()));
+  entries.insert(entries.end(), std::make_move_iterator(submodules.begin()),
+                 std::make_move_iterator(submodules.end()));
+  std::ranges::sort(entries, {}, &Entry::path);
+  return entries;
 }
 
 }  // namespace
@@ -123,22 +198,17 @@ Result<Json> status(const Repository& repository, const policy::PathRules& rules
   RB_TRY(const auto head, repository.head());
   RB_TRY(const auto operation, repository.operation());
   RB_TRY(auto upstream, upstream_json(repository, head));
-  RB_TRY(const auto index, repository.read_index());
-  RB_TRY(const auto list, scan(repository));
+  RB_TRY(const auto all, all_entries(repository, head));
   Json entries = Json::array();
   std::size_t hidden = 0;
-  bool clean = true;
   bool truncated = false;
-  for (std::size_t i = 0; i < git_status_list_entrycount(list.get()); ++i) {
-    const auto entry = entry_from(*git_status_byindex(list.get(), i), index.index.get());
-    if (!entry) continue;
-    clean = false;
+  for (const auto& entry : all) {
     const bool visible =
-        rules.visible(entry->path) && (entry->old_path.empty() || rules.visible(entry->old_path));
+        rules.visible(entry.path) && (entry.old_path.empty() || rules.visible(entry.old_path));
     if (!visible) {
       ++hidden;
     } else if (entries.size() < max_entries) {
-      entries.push_back(entry_json(*entry));
+      entries.push_back(entry_json(entry));
     } else {
       truncated = true;
     }
@@ -146,7 +216,7 @@ Result<Json> status(const Repository& repository, const policy::PathRules& rules
   return Json{{"head", head_json(head)},
               {"upstream", std::move(upstream)},
               {"operation", operation ? Json(*operation) : Json()},
-              {"clean", clean},
+              {"clean", all.empty()},
               {"entries", std::move(entries)},
               {"hidden_count", hidden},
               {"freshness", "scanned"},

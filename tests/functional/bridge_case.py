@@ -71,7 +71,8 @@ class GitUser:
             timeout=PATIENCE,
         )
         if check and done.returncode != 0:
-            raise AssertionError(f"git {arguments} ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
+            words = done.stderr.decode(errors="replace")
+            raise AssertionError(f"git {arguments} ended with {done.returncode}: {words}")
         return done
 
 
@@ -168,6 +169,12 @@ def facts_of(path):
     elif stat.S_ISLNK(facts.st_mode):
         content = os.readlink(path)
     return (facts.st_mode, facts.st_uid, facts.st_size, facts.st_mtime_ns, facts.st_ino, content)
+
+
+def changes_between(before, after):
+    """name → (what it was, what it is), where the two differ."""
+    names = before.keys() | after.keys()
+    return {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
 
 
 class Client(McpStdio):
@@ -331,9 +338,14 @@ class BridgeCase(unittest.TestCase):
     settings = {}
 
     @classmethod
+    def prepare(cls, host):
+        """For what must be there before the settings are rendered."""
+
+    @classmethod
     def setUpClass(cls):
         cls.host = Host(cls.settings)
         cls.addClassCleanup(cls.host.remove)
+        cls.prepare(cls.host)
         cls.host.render()
         cls.host.start()
         cls.client = cls.host.client()
@@ -396,7 +408,16 @@ class BridgeCase(unittest.TestCase):
         """Nothing in the work tree or in .git changes, not even a time."""
         before = self.repo.snapshot()
         yield
-        self.assertEqual(self.repo.snapshot(), before)
+        self.assertEqual(changes_between(before, self.repo.snapshot()), {})
+
+    @contextlib.contextmanager
+    def assert_kept(self):
+        """As assert_unchanged, but for what a refused commit may do: it took git's locks, and stored an object."""
+        before = self.repo.snapshot()
+        yield
+        changes = changes_between(before, self.repo.snapshot())
+        lasting = {name for name in changes if name != ".git" and not f"{name}/".startswith(".git/objects/")}
+        self.assertEqual({name: changes[name] for name in lasting}, {})
 
     def follow_origin(self, branch="main"):
         """The remote as origin, with what the branch holds, which follows its namesake there."""
