@@ -103,6 +103,10 @@ struct Code {
   X(kPushNotAllowed, "REPO_PUSH_NOT_ALLOWED", forbidden) \
   X(kPushBranchNotAllowed, "REPO_PUSH_BRANCH_NOT_ALLOWED", forbidden) \
   X(kPushDeniedPath, "REPO_PUSH_DENIED_PATH", forbidden) \
+  X(kPushSecret, "REPO_PUSH_SECRET", secret_blocked) \
+  X(kPushCiChange, "REPO_PUSH_CI_CHANGE", forbidden) \
+  X(kPushLfs, "REPO_PUSH_LFS_UNSUPPORTED", unsupported) \
+  X(kPushForeignCommit, "REPO_PUSH_FOREIGN_COMMIT", forbidden) \
   X(kPushTooManyCommits, "REPO_PUSH_TOO_MANY_COMMITS", too_large) \
   X(kPushNonFastForward, "REPO_PUSH_NON_FAST_FORWARD", conflict) \
   X(kPushRejected, "REPO_PUSH_REJECTED", forbidden) \

@@ -51,7 +51,10 @@ Result<Front> front_from_json(const Json& value, const std::string& where) {
 }
 
 Json push_to_json(const PushPolicy& push) {
-  return Json{{"url", push.url ? Json(push.url->text()) : Json()}, {"branches", push.branches}};
+  return Json{{"url", push.url ? Json(push.url->text()) : Json()},
+              {"branches", push.branches},
+              {"ci_changes", push.ci_changes},
+              {"only_bridge_commits", push.only_bridge_commits}};
 }
 
 Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
@@ -67,6 +70,8 @@ Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
     push.url = *std::move(parsed);
   }
   RB_TRY(push.branches, fields.texts("branches"));
+  RB_TRY(push.ci_changes, fields.flag("ci_changes", false));
+  RB_TRY(push.only_bridge_commits, fields.flag("only_bridge_commits", false));
   RB_CHECK(fields.nothing_else());
   return push;
 }

@@ -44,6 +44,8 @@ struct GitIdentity {
 struct PushPolicy {
   std::optional<PushUrl> url;         // the one URL, if the administrator named one
   std::vector<std::string> branches;  // globs; empty: the local branch's own name
+  bool ci_changes = false;            // whether what a forge executes on arrival may change
+  bool only_bridge_commits = false;   // whether every commit must have been made by the bridge
 };
 
 struct Workdir {

@@ -22,6 +22,8 @@ struct Pattern {
   RE2 expression;
   // Whether a match needs a look at what it found: an assignment's value may be a function's name or a word.
   bool assignment = false;
+  // Of a form that only one provider's secrets have.
+  bool provider = false;
 };
 
 const std::vector<std::unique_ptr<Pattern>>& patterns() {
@@ -34,10 +36,15 @@ const std::vector<std::unique_ptr<Pattern>>& patterns() {
          R"(\b(github_pat_[A-Za-z0-9_]{22,}))", R"(\b(glpat-[A-Za-z0-9_-]{20,}))",
          R"(\b(xox[abeoprs]-[A-Za-z0-9-]{10,}))", R"(\b(sk-[A-Za-z0-9_-]{20,}))",
          R"(\b(AIza[0-9A-Za-z_-]{35}))", R"(\b(npm_[A-Za-z0-9]{36})\b)",
-         R"(\b((?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}))", R"(\b(pypi-[A-Za-z0-9_-]{30,}))",
-         R"(\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}))",
-         R"((?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|bearer|token)\s+([A-Za-z0-9+/=._~-]{8,}))",
-         R"([a-z][a-z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@)"}) {
+         R"(\b((?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}))", R"(\b(pypi-[A-Za-z0-9_-]{30,}))"}) {
+      all.push_back(std::make_unique<Pattern>(text));
+      all.back()->provider = true;
+    }
+    for (const char* text :
+         {R"(\b(pk_(?:live|test)_[A-Za-z0-9]{16,}))",
+          R"(\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}))",
+          R"((?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|bearer|token)\s+([A-Za-z0-9+/=._~-]{8,}))",
+          R"([a-z][a-z0-9+.-]*://[^\s/:@"']*:([^\s/@"']+)@)"}) {
       all.push_back(std::make_unique<Pattern>(text));
     }
     all.push_back(std::make_unique<Pattern>(
@@ -136,6 +143,17 @@ std::string mask_patterns(std::string_view text) {
     done = span.end;
   }
   return out + std::string(text.substr(done));
+}
+
+std::vector<std::string_view> provider_secrets(std::string_view text) {
+  std::vector<Span> found;
+  for (const auto& pattern : patterns()) {
+    if (pattern->provider) find_matches(*pattern, text, found);
+  }
+  std::vector<std::string_view> secrets;
+  for (const auto& span : merge(std::move(found)))
+    secrets.push_back(text.substr(span.begin, span.end - span.begin));
+  return secrets;
 }
 
 Redactor::Redactor(SecretDetection mode, std::vector<std::string> exact)

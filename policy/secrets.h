@@ -35,4 +35,7 @@ class Redactor {
 // The text with every match of a pattern masked.
 std::string mask_patterns(std::string_view text);
 
+// What in the text has the form of a known provider's secret: views into it.
+std::vector<std::string_view> provider_secrets(std::string_view text);
+
 }  // namespace repobridge::policy

@@ -104,6 +104,8 @@ Result<PushPolicy> read_push(Variables& variables, const std::string& slot) {
     push.url = *std::move(parsed);
   }
   RB_TRY(push.branches, variables.list(slot + "PUSH_BRANCHES"));
+  RB_TRY(push.ci_changes, variables.flag(slot + "PUSH_CI_CHANGES", false));
+  RB_TRY(push.only_bridge_commits, variables.flag(slot + "PUSH_ONLY_BRIDGE_COMMITS", false));
   return push;
 }
 

@@ -36,6 +36,10 @@ WORKDIR_01_READ_ONLY=true
 #WORKDIR_01_PUSH_URL=git@git.example.org:team/project.git
 # Globs over the branch's name on the remote. Without them: only the local branch's own name.
 #WORKDIR_01_PUSH_BRANCHES=main,topic/*
+# Whether a push may change what a forge executes on arrival (.github/workflows, .gitlab-ci.yml and their like).
+#WORKDIR_01_PUSH_CI_CHANGES=false
+# Whether only commits that the bridge itself made may be pushed.
+#WORKDIR_01_PUSH_ONLY_BRIDGE_COMMITS=false
 
 # Who commits; without these, the user's git configuration says it.
 #WORKDIR_01_GIT_USER_NAME='Repobridge on this host'
