@@ -84,12 +84,14 @@ Result<void> serve(const Options& options) {
   RB_TRY(const auto keys, read_keys(policy));
   RB_CHECK(prepare_directories(policy));
   RB_TRY(auto audit, bridge::Audit::open(policy.state_dir));
+  RB_TRY(auto ledger, bridge::CommitLedger::open(policy.state_dir));
   RB_TRY(auto generation, platform::random_hex(kGenerationBytes));
   RB_TRY(const auto listener, platform::Listener::bind(policy.socket_path));
   policy::Redactor redactor(policy.limits.secret_detection, secrets_of(*keys));
   bridge::Parts parts{.policy = std::move(policy),
                       .programs = std::move(programs),
                       .audit = std::move(audit),
+                      .ledger = std::move(ledger),
                       .redactor = std::move(redactor),
                       .generation = std::move(generation),
                       .poisoned = {}};
@@ -100,7 +102,10 @@ Result<void> serve(const Options& options) {
     if (!ec) server.stop();
   });
   asio::co_spawn(loop, start(loop.get_executor(), parts, server, options.ready_fd),
-                 [&signals](const std::exception_ptr&) { signals.cancel(); });
+                 [&](const std::exception_ptr&) {
+                   parts.workers.clear();  // their ends of life would keep the loop going
+                   signals.cancel();
+                 });
   loop.run();
   bridge::log_event("ended");
   return {};

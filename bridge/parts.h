@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridge/audit.h"
+#include "bridge/commit_ledger.h"
 #include "bridge/git/worker_pool.h"
 #include "bridge/programs.h"
 #include "bridge/runs/lease.h"
@@ -21,6 +22,7 @@ struct Parts {
   policy::BridgePolicy policy;
   Programs programs;
   Audit audit;
+  CommitLedger ledger;
   policy::Redactor redactor;
   std::string generation;  // this life of the bridge
   // Leases whose writers are not proven gone: held as long as the bridge lives.

@@ -138,6 +138,12 @@ asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const ru
   }
   auto answer =
       co_await git::commit(context, parts, lease, workdir, std::get<policy::CommitCall>(approved.call()));
+  // The commit is there whatever becomes of its note; without the note it only cannot leave where policy asks
+  // for one.
+  if (answer) {
+    if (auto noted = parts.ledger.add((*answer)["commit"].get<std::string>()); !noted)
+      log_fault(noted.error());
+  }
   co_return runs::Written{.answer = std::move(answer)};
 }
 

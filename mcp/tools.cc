@@ -65,6 +65,11 @@ Json inspect_input() {
       {"view"});
 }
 
+Json outgoing_commit() {
+  return schema::object(
+      {{"oid", schema::string()}, {"subject", schema::string()}, {"paths_count", schema::integer()}});
+}
+
 Json status_head() {
   return schema::object({{"branch", schema::or_null(schema::string())},
                          {"oid", schema::or_null(schema::string())},
@@ -114,6 +119,7 @@ Json inspect_output() {
   return schema::envelope({{"workdirs", schema::list_of(workdir)},
                            {"head", status_head()},
                            {"upstream", status_upstream()},
+                           {"outgoing", schema::list_of(outgoing_commit())},
                            {"operation", schema::or_null(schema::string())},
                            {"clean", schema::boolean()},
                            {"entries", status_entries()},
@@ -208,8 +214,6 @@ Json commit_repo_changes() {
 }
 
 Json push_repo() {
-  const Json commit = schema::object(
-      {{"oid", schema::string()}, {"subject", schema::string()}, {"paths_count", schema::integer()}});
   return tool(
       Tool::push_repo,
       {.title = "Push the current branch",
@@ -225,7 +229,7 @@ Json push_repo() {
                         {"to", schema::string()},
                         {"result", schema::string()},
                         {"host", schema::or_null(schema::string())},
-                        {"commits", schema::list_of(commit)},
+                        {"commits", schema::list_of(outgoing_commit())},
                         {"truncated", schema::boolean()}}));
 }
 

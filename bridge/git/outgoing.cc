@@ -1,13 +1,13 @@
 #include "bridge/git/outgoing.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <string>
 
 #include "bridge/git/history.h"
-#include "bridge/git/layout.h"
 #include "policy/codes.h"
+#include "policy/push_content.h"
 #include "policy/repo_path.h"
-#include "policy/text.h"
 
 namespace repobridge::git {
 namespace {
@@ -17,105 +17,173 @@ using policy::Json;
 
 constexpr std::size_t kMostCommits = 10000;
 constexpr std::size_t kMaxSubjectBytes = 200;
+// Larger blobs are data that no secret is written into by hand; looking through them takes too long.
+constexpr std::size_t kMaxScannedBytes = 32U << 20U;
 
-Result<std::string> remote_url(const LocalConfig& config, const std::string& remote) {
-  const auto urls = config.all("remote." + remote + ".url");
-  const auto push_urls = config.all("remote." + remote + ".pushurl");
-  if (urls.size() > 1 || push_urls.size() > 1) {
-    return policy::refuse(
-        codes::kAmbiguousRemote,
-        "the upstream's remote has more than one URL, and one push goes to one place; keep one");
+// One path that a commit changes.
+struct Change {
+  git_oid now{};                // zeros: removed
+  std::vector<git_oid> before;  // in each parent; zeros: not there
+  bool is_file = false;         // now
+};
+using Changes = std::map<std::string, Change>;
+
+Result<Changes> changes_against(const Repository& repository, git_tree* before, git_tree* after) {
+  git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+  options.flags = GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_INCLUDE_TYPECHANGE;
+  OwnedDiff diff;
+  RB_CHECK(git_check(git_diff_tree_to_tree(into(diff), repository.get(), before, after, &options),
+                     "compare two commits"));
+  Changes changes;
+  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
+    const git_diff_delta* delta = git_diff_get_delta(diff.get(), i);
+    Change change;
+    git_oid_cpy(&change.now, &delta->new_file.id);
+    change.before.push_back(delta->old_file.id);
+    change.is_file = delta->status != GIT_DELTA_DELETED && delta->new_file.mode != GIT_FILEMODE_COMMIT;
+    changes.emplace(delta->new_file.path, std::move(change));
   }
-  if (!push_urls.empty()) return push_urls.front();
-  if (urls.empty()) {
-    return policy::refuse(codes::kNoUpstream, "the branch's upstream names a remote that has no URL");
-  }
-  return urls.front();
+  return changes;
 }
 
-// Every path that a commit changes against any of its parents.
-Result<std::set<std::string>> changed_paths(const Repository& repository, const History& history,
-                                            git_commit* commit) {
+// What a merge has like one of its parents came with that parent, and was or is looked at there.
+void keep_common(Changes& changes, const Changes& other) {
+  for (auto it = changes.begin(); it != changes.end();) {
+    const auto match = other.find(it->first);
+    if (match == other.end()) {
+      it = changes.erase(it);
+      continue;
+    }
+    it->second.before.push_back(match->second.before.front());
+    ++it;
+  }
+}
+
+Result<Changes> changes_of(const Repository& repository, const History& history, git_commit* commit) {
   OwnedTree tree;
   RB_CHECK(git_check(git_commit_tree(into(tree), commit), "read a commit"));
   RB_TRY(const auto parents, history.parents(commit));
-  std::vector<OwnedTree> before(std::max<std::size_t>(parents.size(), 1));  // a first commit adds all it has
+  if (parents.empty())
+    return changes_against(repository, nullptr, tree.get());  // a first commit adds all it has
+  Changes common;
   for (std::size_t i = 0; i < parents.size(); ++i) {
-    RB_CHECK(git_check(git_commit_tree(into(before[i]), parents[i].get()), "read a commit"));
-  }
-  std::set<std::string> paths;
-  for (const auto& one : before) {
-    git_diff_options options = GIT_DIFF_OPTIONS_INIT;
-    options.flags =
-        GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_INCLUDE_TYPECHANGE;
-    OwnedDiff diff;
-    RB_CHECK(git_check(git_diff_tree_to_tree(into(diff), repository.get(), one.get(), tree.get(), &options),
-                       "compare two commits"));
-    for (std::size_t d = 0; d < git_diff_num_deltas(diff.get()); ++d) {
-      paths.emplace(git_diff_get_delta(diff.get(), d)->new_file.path);
+    OwnedTree before;
+    RB_CHECK(git_check(git_commit_tree(into(before), parents[i].get()), "read a commit"));
+    RB_TRY(auto changes, changes_against(repository, before.get(), tree.get()));
+    if (i == 0) {
+      common = std::move(changes);
+    } else {
+      keep_common(common, changes);
     }
   }
-  return paths;
+  return common;
 }
 
-Result<void> check_paths(const std::set<std::string>& paths, const policy::PathRules& rules,
-                         const git_oid& oid) {
-  const bool denied = std::ranges::any_of(paths, [&](const std::string& path) { return rules.denied(path); });
-  if (!denied) return {};
-  return policy::refuse(
-      codes::kPushDeniedPath,
-      "a commit that would be pushed changes a path that policy denies; take it out of the history, "
-      "or have the administrator push it with git",
-      Json{{"commit", hex_of(oid)}});
-}
-
-std::string subject_of(git_commit* commit) {
+Json commit_json(const git_oid& oid, git_commit* commit, std::size_t paths_count) {
   const char* summary = git_commit_summary(commit);
-  std::string text = summary != nullptr ? summary : "";
-  if (text.size() > kMaxSubjectBytes) text.resize(kMaxSubjectBytes);
-  return text;
+  std::string subject = summary != nullptr ? summary : "";
+  if (subject.size() > kMaxSubjectBytes) subject.resize(kMaxSubjectBytes);
+  return Json{{"oid", hex_of(oid)}, {"subject", subject}, {"paths_count", paths_count}};
 }
+
+Result<OwnedCommit> read_commit(const Repository& repository, const git_oid& oid) {
+  OwnedCommit commit;
+  RB_CHECK(git_check(git_commit_lookup(into(commit), repository.get(), &oid), "read a commit"));
+  return commit;
+}
+
+// Looks at one commit after another, at each blob once.
+class Inspector {
+ public:
+  Inspector(const Repository& repository, const OutgoingRules& rules)
+      : repository_(&repository), rules_(&rules) {}
+
+  Result<void> look_at(const git_oid& commit, const Changes& changes) {
+    for (const auto& [path, change] : changes) {
+      RB_CHECK(check_path(commit, path));
+      if (change.is_file && seen_.insert(change.now).second) RB_CHECK(check_blob(commit, path, change));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> check_path(const git_oid& commit, const std::string& path) const {
+    if (rules_->paths.denied(path)) {
+      return policy::refuse(
+          codes::kPushDeniedPath,
+          "a commit that would be pushed changes a path that policy denies; take it out of the history, "
+          "or have the administrator push it with git",
+          Json{{"commit", hex_of(commit)}});
+    }
+    if (!rules_->ci_changes_allowed && policy::is_ci_definition(path)) {
+      return refuse_commit(
+          codes::kPushCiChange,
+          "a commit that would be pushed changes what the forge executes on arrival; policy does not "
+          "allow that (WORKDIR_XX_PUSH_CI_CHANGES)",
+          commit, path);
+    }
+    return {};
+  }
+
+  Result<void> check_blob(const git_oid& commit, const std::string& path, const Change& change) const {
+    RB_TRY(const auto content, read(change.now));
+    if (policy::is_lfs_pointer(content)) {
+      return refuse_commit(
+          codes::kPushLfs,
+          "a commit that would be pushed holds a Git LFS pointer, and the file behind it would not "
+          "come along; push it with git and git-lfs",
+          commit, path);
+    }
+    if (content.size() > kMaxScannedBytes) return {};
+    std::string before;
+    for (const auto& oid : change.before) {
+      if (git_oid_is_zero(&oid) != 0) continue;
+      const auto old = read(oid);
+      // What it was before may be missing here (a partial clone) or no file; then all of it counts as added.
+      if (old) before += *old + "\n";
+    }
+    if (!policy::adds_provider_secret(content, before)) return {};
+    return refuse_commit(
+        codes::kPushSecret,
+        "a commit that would be pushed adds what has the form of a provider's secret; take it out of "
+        "the history, and have the secret replaced if it is one",
+        commit, path);
+  }
+
+  [[nodiscard]] Failure refuse_commit(const policy::Code& code, std::string message, const git_oid& commit,
+                                      const std::string& path) const {
+    Json details{{"commit", hex_of(commit)}};
+    if (rules_->paths.visible(path)) details["path"] = policy::path_text(path);
+    return policy::refuse(code, std::move(message), std::move(details));
+  }
+
+  [[nodiscard]] Result<std::string> read(const git_oid& oid) const {
+    OwnedBlob blob;
+    RB_CHECK(git_check(git_blob_lookup(into(blob), repository_->get(), &oid), "read a stored file"));
+    return std::string(static_cast<const char*>(git_blob_rawcontent(blob.get())),
+                       static_cast<std::size_t>(git_blob_rawsize(blob.get())));
+  }
+
+  const Repository* repository_;
+  const OutgoingRules* rules_;
+  OidSet seen_;
+};
 
 // The remote's tip must be in our history, else the push would throw commits away.
 Result<void> check_fast_forward(const History& history, const git_oid& oid, const RemoteState& remote) {
   if (!remote.tip) return {};
   RB_TRY(const bool held, history.holds(oid, *remote.tip));
   if (held) return {};
-  return policy::refuse(
-      codes::kPushNonFastForward,
-      "the remote branch has commits that this one lacks; fetch and merge or rebase with git, then "
-      "push again",
-      Json{{"remote_tip", hex_of(*remote.tip)}});
+  return policy::refuse(codes::kPushNonFastForward,
+                        "the remote branch has commits that this one lacks; fetch and merge or rebase with "
+                        "git, then push again",
+                        Json{{"remote_tip", hex_of(*remote.tip)}});
 }
 
 }  // namespace
 
-Result<Json> plan_push(const Repository& repository) {
-  RB_TRY(const auto head, repository.head());
-  if (head.detached()) {
-    return policy::refuse(codes::kDetachedHead,
-                          "HEAD is detached, so there is no branch to push; switch to one first");
-  }
-  if (!head.oid) return policy::refuse(codes::kNothingToPush, "the branch has no commit yet");
-  const auto upstream = repository.upstream_of(head);
-  if (!upstream) {
-    return policy::refuse(codes::kNoUpstream,
-                          "the branch follows no branch of a remote, and none is guessed; set it once with "
-                          "git branch --set-upstream-to, or push it once with git push -u");
-  }
-  RB_TRY(const auto url, remote_url(repository.config(), upstream->remote));
-  RB_TRY(const auto history, History::of(repository));
-  return Json{{"url", url},
-              {"branch", head.branch()},
-              {"upstream_branch", upstream->branch()},
-              {"reference", upstream->reference},
-              {"tracking", upstream->tracking},
-              {"oid", hex_of(*head.oid)},
-              {"shallow", history.shallow_text() ? Json(*history.shallow_text()) : Json()}};
-}
-
 Result<Json> inspect_outgoing(const Repository& repository, const git_oid& oid, const RemoteState& remote,
-                              const policy::PathRules& rules) {
+                              const OutgoingRules& rules) {
   RB_TRY(const auto history, History::of(repository));
   RB_CHECK(check_fast_forward(history, oid, remote));
   RB_TRY(const auto outgoing, history.beyond(oid, remote.heads, kMostCommits + 1));
@@ -124,26 +192,29 @@ Result<Json> inspect_outgoing(const Repository& repository, const git_oid& oid, 
         codes::kPushTooManyCommits,
         "more than 10000 commits would be pushed, too many to look at; push the first part with git");
   }
+  Inspector inspector(repository, rules);
   Json commits = Json::array();
   for (const auto& next : outgoing) {
-    OwnedCommit commit;
-    RB_CHECK(git_check(git_commit_lookup(into(commit), repository.get(), &next), "read a commit"));
-    RB_TRY(const auto paths, changed_paths(repository, history, commit.get()));
-    RB_CHECK(check_paths(paths, rules, next));
-    commits.push_back(
-        Json{{"oid", hex_of(next)}, {"subject", subject_of(commit.get())}, {"paths_count", paths.size()}});
+    RB_TRY(const auto commit, read_commit(repository, next));
+    RB_TRY(const auto changes, changes_of(repository, history, commit.get()));
+    RB_CHECK(inspector.look_at(next, changes));
+    commits.push_back(commit_json(next, commit.get(), changes.size()));
   }
   const bool up_to_date = remote.tip && git_oid_equal(&*remote.tip, &oid) != 0;
   return Json{{"commits", std::move(commits)}, {"up_to_date", up_to_date}};
 }
 
-Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
-  if (tracking.empty()) return {};
-  RB_CHECK(audit_layout(repository.git_directory(), {tracking}));
-  OwnedReference moved;
-  return git_check(
-      git_reference_create(into(moved), repository.get(), tracking.c_str(), &oid, 1, "update by push"),
-      "move the tracking branch");
+Result<Json> list_outgoing(const Repository& repository, const git_oid& oid, const git_oid& known,
+                           std::size_t most) {
+  RB_TRY(const auto history, History::of(repository));
+  RB_TRY(const auto outgoing, history.beyond(oid, {known}, most));
+  Json commits = Json::array();
+  for (const auto& next : outgoing) {
+    RB_TRY(const auto commit, read_commit(repository, next));
+    RB_TRY(const auto changes, changes_of(repository, history, commit.get()));
+    commits.push_back(commit_json(next, commit.get(), changes.size()));
+  }
+  return commits;
 }
 
 }  // namespace repobridge::git

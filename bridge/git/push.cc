@@ -63,6 +63,7 @@ class Push {
     RB_CO_TRY(transport_, Transport::make(parts_->policy.state_dir, workdir_->path, plan_.shallow));
     RB_CO_TRY(const auto heads, co_await remote_heads());
     RB_CO_TRY(const auto outgoing, co_await inspect(heads));
+    RB_CO_CHECK(check_made_here(outgoing["commits"]));
     const bool up_to_date = outgoing["up_to_date"].get<bool>();
     if (!up_to_date) RB_CO_CHECK(co_await send());
     RB_CO_CHECK(co_await track());
@@ -123,13 +124,30 @@ class Push {
 
   asio::awaitable<Result<Json>> inspect(std::vector<RemoteHead> heads) {
     Json oids = Json::array();
-    Json question{{"op", "inspect_outgoing"}, {"oid", plan_.oid}, {"rules", workdir_->rules.to_json()}};
+    Json question{{"op", "inspect_outgoing"},
+                  {"oid", plan_.oid},
+                  {"rules", workdir_->rules.to_json()},
+                  {"ci_changes_allowed", workdir_->push.ci_changes}};
     for (const auto& head : heads) {
       oids.push_back(head.oid);
       if (head.reference == plan_.reference) question["remote_tip"] = head.oid;
     }
     question["remote_heads"] = std::move(oids);
     co_return co_await ask(std::move(question));
+  }
+
+  [[nodiscard]] Result<void> check_made_here(const Json& commits) const {
+    if (!workdir_->push.only_bridge_commits) return {};
+    RB_TRY(const auto made, parts_->ledger.all());
+    for (const auto& commit : commits) {
+      if (made.contains(commit["oid"].get<std::string>())) continue;
+      return policy::refuse(
+          codes::kPushForeignCommit,
+          "a commit that would be pushed was not made by the bridge, and policy pushes no other "
+          "(WORKDIR_XX_PUSH_ONLY_BRIDGE_COMMITS); push it with git",
+          Json{{"commit", commit["oid"]}});
+    }
+    return {};
   }
 
   asio::awaitable<Result<void>> send() {

@@ -6,6 +6,7 @@
 
 #include "bridge/git/history.h"
 #include "bridge/git/layout.h"
+#include "bridge/git/outgoing.h"
 #include "policy/codes.h"
 #include "policy/repo_path.h"
 
@@ -13,6 +14,9 @@ namespace repobridge::git {
 namespace {
 
 using policy::Json;
+
+// Commits that have not left yet, named in a status; `ahead` counts them all.
+constexpr std::size_t kMostOutgoing = 50;
 
 struct Word {
   unsigned flag;
@@ -93,24 +97,33 @@ Json entry_json(const Entry& entry) {
   return json;
 }
 
-Result<Json> upstream_json(const Repository& repository, const Head& head) {
+// What the branch follows, and what of it has not left yet as far as the last fetch knows.
+struct UpstreamView {
+  Json upstream;
+  Json outgoing = Json::array();
+};
+
+Result<UpstreamView> view_upstream(const Repository& repository, const Head& head) {
+  UpstreamView view;
   const auto upstream = repository.upstream_of(head);
-  if (!upstream) return Json();
-  Json json{{"remote", policy::path_text(upstream->remote)},
-            {"branch", policy::path_text(upstream->branch())},
-            {"ahead", nullptr},
-            {"behind", nullptr}};
-  if (upstream->tracking.empty() || !head.oid) return json;
+  if (!upstream) return view;
+  view.upstream = Json{{"remote", policy::path_text(upstream->remote)},
+                       {"branch", policy::path_text(upstream->branch())},
+                       {"ahead", nullptr},
+                       {"behind", nullptr}};
+  if (upstream->tracking.empty() || !head.oid) return view;
   RB_CHECK(check_place(repository.git_directory(), upstream->tracking, Place::file));
   git_oid tracked{};
   const int code = git_reference_name_to_id(&tracked, repository.get(), upstream->tracking.c_str());
-  if (code == GIT_ENOTFOUND) return json;  // never fetched, or gone from the remote
+  if (code == GIT_ENOTFOUND) return view;  // never fetched, or gone from the remote
   RB_CHECK(git_check(code, "read the tracking branch"));
   RB_TRY(const auto history, History::of(repository));
   RB_TRY(const auto distance, history.distance(*head.oid, tracked));
-  json["ahead"] = distance.ahead;
-  json["behind"] = distance.behind;
-  return json;
+  view.upstream["ahead"] = distance.ahead;
+  view.upstream["behind"] = distance.behind;
+  if (distance.ahead == 0) return view;
+  RB_TRY(view.outgoing, list_outgoing(repository, *head.oid, tracked, kMostOutgoing));
+  return view;
 }
 
 Result<std::vector<Entry>> scanned(const Repository& repository, git_index* index) {
@@ -197,7 +210,7 @@ Json head_json(const Head& head) {
 Result<Json> status(const Repository& repository, const policy::PathRules& rules, std::size_t max_entries) {
   RB_TRY(const auto head, repository.head());
   RB_TRY(const auto operation, repository.operation());
-  RB_TRY(auto upstream, upstream_json(repository, head));
+  RB_TRY(auto upstream, view_upstream(repository, head));
   RB_TRY(const auto all, all_entries(repository, head));
   Json entries = Json::array();
   std::size_t hidden = 0;
@@ -214,7 +227,8 @@ Result<Json> status(const Repository& repository, const policy::PathRules& rules
     }
   }
   return Json{{"head", head_json(head)},
-              {"upstream", std::move(upstream)},
+              {"upstream", std::move(upstream.upstream)},
+              {"outgoing", std::move(upstream.outgoing)},
               {"operation", operation ? Json(*operation) : Json()},
               {"clean", all.empty()},
               {"entries", std::move(entries)},

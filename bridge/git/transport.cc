@@ -21,13 +21,33 @@ std::string alternates_line(const std::string& objects) {
   return (plain ? objects : policy::c_quoted(objects)) + "\n";
 }
 
+// How deep git follows alternates.
+constexpr int kMostAlternates = 5;
+
+Result<void> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), S_IRWXU) != 0) return os_failure("make a transport repository", errno);
+  return {};
+}
+
 Result<void> make_directories(const std::string& directory) {
   for (const char* name :
        {"", "/objects", "/objects/info", "/objects/pack", "/refs", "/refs/heads", "/info"}) {
-    if (::mkdir((directory + name).c_str(), S_IRWXU) != 0)
-      return os_failure("make a transport repository", errno);
+    RB_CHECK(make_directory(directory + name));
   }
   return {};
+}
+
+// objects → empty-1 → … → empty-5 → the workdir's objects.
+Result<void> chain_alternates(const std::string& directory, const std::string& objects) {
+  std::string from = directory + "/objects";
+  for (int i = 1; i <= kMostAlternates; ++i) {
+    const std::string empty = directory + "/empty-" + std::to_string(i);
+    RB_CHECK(make_directory(empty));
+    RB_CHECK(make_directory(empty + "/info"));
+    RB_CHECK(platform::create_file(from + "/info/alternates", alternates_line(empty), kPrivateFile));
+    from = empty;
+  }
+  return platform::create_file(from + "/info/alternates", alternates_line(objects), kPrivateFile);
 }
 
 }  // namespace
@@ -44,8 +64,7 @@ Result<Transport> Transport::make(const std::string& state_dir, const std::strin
   RB_CHECK(platform::create_file(
       at + "/config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tlogallrefupdates = false\n",
       kPrivateFile));
-  RB_CHECK(platform::create_file(at + "/objects/info/alternates", alternates_line(root + "/.git/objects"),
-                                 kPrivateFile));
+  RB_CHECK(chain_alternates(at, root + "/.git/objects"));
   if (shallow.is_string()) {
     RB_CHECK(platform::create_file(at + "/shallow", shallow.get<std::string>(), kPrivateFile));
   }

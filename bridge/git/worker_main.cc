@@ -15,6 +15,7 @@
 #include "bridge/git/confinement.h"
 #include "bridge/git/diff.h"
 #include "bridge/git/outgoing.h"
+#include "bridge/git/push_plan.h"
 #include "bridge/git/repository.h"
 #include "bridge/git/status.h"
 #include "bridge/git/worker_protocol.h"
@@ -132,7 +133,9 @@ Result<Json> do_plan_push(const Repository& repository, Fields& /*fields*/) { re
 
 Result<Json> do_inspect_outgoing(const Repository& repository, Fields& fields) {
   RB_TRY(const auto oid, read_oid(fields, "oid"));
-  RB_TRY(const auto rules, read_rules(fields));
+  OutgoingRules rules;
+  RB_TRY(rules.paths, read_rules(fields));
+  RB_TRY(rules.ci_changes_allowed, fields.flag("ci_changes_allowed", false));
   RB_TRY(const auto heads, fields.texts("remote_heads"));
   RB_TRY(const auto tip, fields.optional_text("remote_tip"));
   RemoteState remote;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "bridge/wire/asio_fwd.h"
 
@@ -22,7 +23,9 @@ class Timeout {
     timer_.async_wait([state = state_](const boost::system::error_code& ec) {
       if (ec || !state->action) return;
       state->fired = true;
-      state->action();
+      // Taken out first: what it does may end this very Timeout.
+      const auto act = std::exchange(state->action, nullptr);
+      act();
     });
   }
   Timeout(const Timeout&) = delete;

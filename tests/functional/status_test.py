@@ -56,6 +56,7 @@ class StatusTest(BridgeCase):
             {
                 "head": {"branch": "main", "oid": self.repo.head(), "unborn": False},
                 "upstream": None,
+                "outgoing": [],
                 "operation": None,
                 "clean": True,
                 "entries": [],

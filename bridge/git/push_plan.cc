@@ -1,0 +1,63 @@
+#include "bridge/git/push_plan.h"
+
+#include "bridge/git/history.h"
+#include "bridge/git/layout.h"
+#include "policy/codes.h"
+
+namespace repobridge::git {
+namespace {
+
+namespace codes = policy::codes;
+using policy::Json;
+
+Result<std::string> remote_url(const LocalConfig& config, const std::string& remote) {
+  const auto urls = config.all("remote." + remote + ".url");
+  const auto push_urls = config.all("remote." + remote + ".pushurl");
+  if (urls.size() > 1 || push_urls.size() > 1) {
+    return policy::refuse(
+        codes::kAmbiguousRemote,
+        "the upstream's remote has more than one URL, and one push goes to one place; keep one");
+  }
+  if (!push_urls.empty()) return push_urls.front();
+  if (urls.empty()) {
+    return policy::refuse(codes::kNoUpstream, "the branch's upstream names a remote that has no URL");
+  }
+  return urls.front();
+}
+
+}  // namespace
+
+Result<Json> plan_push(const Repository& repository) {
+  RB_TRY(const auto head, repository.head());
+  if (head.detached()) {
+    return policy::refuse(codes::kDetachedHead,
+                          "HEAD is detached, so there is no branch to push; switch to one first");
+  }
+  if (!head.oid) return policy::refuse(codes::kNothingToPush, "the branch has no commit yet");
+  const auto upstream = repository.upstream_of(head);
+  if (!upstream) {
+    return policy::refuse(codes::kNoUpstream,
+                          "the branch follows no branch of a remote, and none is guessed; set it once with "
+                          "git branch --set-upstream-to, or push it once with git push -u");
+  }
+  RB_TRY(const auto url, remote_url(repository.config(), upstream->remote));
+  RB_TRY(const auto history, History::of(repository));
+  return Json{{"url", url},
+              {"branch", head.branch()},
+              {"upstream_branch", upstream->branch()},
+              {"reference", upstream->reference},
+              {"tracking", upstream->tracking},
+              {"oid", hex_of(*head.oid)},
+              {"shallow", history.shallow_text() ? Json(*history.shallow_text()) : Json()}};
+}
+
+Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
+  if (tracking.empty()) return {};
+  RB_CHECK(audit_layout(repository.git_directory(), {tracking}));
+  OwnedReference moved;
+  return git_check(
+      git_reference_create(into(moved), repository.get(), tracking.c_str(), &oid, 1, "update by push"),
+      "move the tracking branch");
+}
+
+}  // namespace repobridge::git

@@ -1,0 +1,21 @@
+// Where the repository's configuration says its branch goes, and, when it has arrived, the note of that.
+//
+// Promise: plan_push() only reads; nobody has allowed the destination yet. track() moves the tracking branch,
+// after the remote said yes. Errors: REPO_DETACHED_HEAD, REPO_NOTHING_TO_PUSH, REPO_NO_UPSTREAM,
+// REPO_AMBIGUOUS_REMOTE. Source: docs/ARCHITECTURE.md, "A push"; git-push(1).
+#pragma once
+
+#include <string>
+
+#include "bridge/git/repository.h"
+#include "policy/json.h"
+
+namespace repobridge::git {
+
+// {"url", "branch", "upstream_branch", "reference", "tracking", "oid", "shallow"}: strings; `shallow` is the
+// checked text of the shallow file or null, `tracking` may be empty.
+Result<policy::Json> plan_push(const Repository& repository);
+
+Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid);
+
+}  // namespace repobridge::git
