@@ -92,7 +92,7 @@ bool is_dot_git(std::string_view component) {
   });
 }
 
-std::string c_quoted(std::string_view bytes) {
+std::string c_quoted(std::string_view bytes, HighBytes high) {
   std::string out = "\"";
   for (const char c : bytes) {
     const auto* escape = std::ranges::find(kEscapes, c, &Escape::value);
@@ -100,7 +100,7 @@ std::string c_quoted(std::string_view bytes) {
     if (escape != kEscapes.end()) {
       out += '\\';
       out += escape->letter;
-    } else if (value < 0x20 || value >= 0x7F) {
+    } else if (value < 0x20 || value == 0x7F || (value > 0x7F && high == HighBytes::escaped)) {
       out += '\\';
       out += static_cast<char>('0' + (value >> 6U));
       out += static_cast<char>('0' + ((value >> 3U) & 7U));

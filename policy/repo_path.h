@@ -10,6 +10,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,10 @@ class RepoPath {
 // Any bytes as RepoPath::text() would show them, for what is reported and not named by a caller.
 std::string path_text(std::string_view bytes);
 
+// What becomes of bytes above 127, which git quotes or not by core.quotePath.
+enum class HighBytes : std::uint8_t { escaped, kept };
 // Git's C quoting, the quotes included.
-std::string c_quoted(std::string_view bytes);
+std::string c_quoted(std::string_view bytes, HighBytes high = HighBytes::escaped);
 // The bytes of a C-quoted string; INVALID_PATH when it is none.
 Result<std::string> c_unquoted(std::string_view quoted);
 

@@ -164,7 +164,7 @@ Result<BuiltCommit> CommitBuilder::build(const std::string& index_path) {
   RB_CHECK(read_head_tree());
   RB_TRY(const auto copy, repository_->copy_index_to(index_path));
   git_index* index = copy.index.get();
-  RB_CHECK(check_nothing_staged(*repository_, index, head_tree_.get()));
+  RB_CHECK(check_nothing_staged(*repository_, index, head_tree_.get(), order_.rules));
   RB_CHECK(stage(*repository_, index, head_tree_.get(), order_.paths, order_.expect, order_.rules));
 
   BuiltCommit built;

@@ -1,13 +1,15 @@
 #include "bridge/git/diff.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "bridge/git/attributes.h"
 #include "bridge/git/hidden_origins.h"
 #include "bridge/git/patch.h"
-#include "bridge/git/renames.h"
+#include "bridge/git/staged_changes.h"
 #include "bridge/git/worktree_file.h"
+#include "bridge/wire/bounds.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -64,7 +66,10 @@ class Differ {
     RB_CHECK(
         git_check(git_commit_lookup(into(commit), repository_->get(), &*head.oid), "read the last commit"));
     RB_CHECK(git_check(git_commit_tree(into(head_tree_), commit.get()), "read the last commit's tree"));
-    RB_TRY(renames_, staged_renames(*repository_, head_tree_.get(), index()));
+    RB_TRY(auto changes, staged_changes(*repository_, head_tree_.get(), index()));
+    for (auto& change : changes) {
+      if (change.kind == StagedChange::Kind::renamed) renames_.emplace(change.path, std::move(change));
+    }
     for (const auto& path : order_->paths) {
       const auto rename = renames_.find(path.bytes());
       if (rename != renames_.end()) old_names_.insert(rename->second.old_path);
@@ -143,9 +148,8 @@ class Differ {
 
   Result<std::optional<Side>> from_worktree(const RepoPath& path) {
     const git_index_entry* entry = git_index_get_bypath(index(), path.bytes().c_str(), 0);
-    if (entry != nullptr && (entry->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0)
-      return from_index(path);
-    RB_TRY(auto file, read_worktree_file(*repository_, index(), *attributes_, path));
+    if (entry != nullptr && not_looked_at(*entry) != nullptr) return from_index(path);
+    RB_TRY(auto file, read_worktree_file(*repository_, index(), *attributes_, path, entry != nullptr));
     if (!file) return std::nullopt;
     Side side{.path = path.bytes(), .mode = file->mode, .bytes = std::move(file->stored)};
     RB_CHECK(git_check(git_odb_hash(&side.oid, side.bytes.data(), side.bytes.size(), GIT_OBJECT_BLOB),
@@ -158,8 +162,8 @@ class Differ {
   Repository::IndexCopy copy_;
   std::optional<Attributes> attributes_;
   OwnedTree head_tree_;
-  Renames renames_;
-  std::set<std::string, std::less<>> old_names_;  // of renames whose new name was asked for
+  std::map<std::string, StagedChange, std::less<>> renames_;  // by new path
+  std::set<std::string, std::less<>> old_names_;              // of renames whose new name was asked for
   std::optional<HiddenOrigins> origins_;
 };
 
@@ -210,21 +214,40 @@ Json file_json(const RepoPath& path, const Sides& sides, Patch patch) {
   return json;
 }
 
+// Shortens the longest patches until all have room in `max_bytes`. Returns what they take.
+std::size_t share(Json& files, std::size_t max_bytes) {
+  std::vector<std::size_t> sizes;
+  for (const auto& file : files) sizes.push_back(file["patch"].get_ref<const std::string&>().size());
+  const std::size_t cap = wire::even_cap(std::move(sizes), max_bytes);
+  std::size_t bytes = 0;
+  for (auto& file : files) {
+    auto& patch = file["patch"].get_ref<std::string&>();
+    if (patch.size() > cap) {
+      patch.resize(wire::cut_text(patch, cap).size());
+      file["truncated"] = true;
+    }
+    bytes += patch.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<Json> diff(const Repository& repository, const DiffOrder& order) {
   RB_TRY(auto differ, Differ::make(repository, order));
   Json files = Json::array();
-  bool truncated = false;
-  std::size_t left = order.max_patch_bytes;
+  std::size_t bytes = 0;
   for (const auto& path : order.paths) {
     RB_TRY(const auto sides, differ.sides(path));
     if (!sides || !differs(*sides)) continue;
-    RB_TRY(auto patch, patch_of(*sides, differ.attributes().text_for_diff(path), left));
-    left -= std::min(left, patch.text.size());
-    truncated = truncated || patch.truncated;
+    RB_TRY(auto patch, patch_of(*sides, differ.attributes().text_for_diff(path), order.max_patch_bytes));
+    bytes += patch.text.size();
     files.push_back(file_json(path, *sides, std::move(patch)));
+    // What the answer cannot hold is not kept until the end.
+    if (bytes > 2 * order.max_patch_bytes) bytes = share(files, order.max_patch_bytes);
   }
+  const bool truncated =
+      std::ranges::any_of(files, [](const Json& file) { return file["truncated"].get<bool>(); });
   return Json{{"files", std::move(files)}, {"truncated", truncated}};
 }
 

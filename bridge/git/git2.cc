@@ -1,17 +1,38 @@
 #include "bridge/git/git2.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "policy/codes.h"
 
 namespace repobridge::git {
+namespace {
+
+// libgit2's words go to the log, which may hold no host path.
+std::string without_paths(std::string_view text) {
+  constexpr std::string_view kEnds = " '\"():";
+  std::string out;
+  while (!text.empty()) {
+    const bool begins_word = out.empty() || kEnds.find(out.back()) != std::string_view::npos;
+    if (text.front() == '/' && begins_word) {
+      out += "(path)";
+      text.remove_prefix(std::min(text.find_first_of(kEnds), text.size()));
+    } else {
+      out += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 Failure git_failure(int code, std::string_view doing) {
   const git_error* last = git_error_last();
-  const char* text = last != nullptr && last->message != nullptr ? last->message : "no text";
+  const auto text = without_paths(last != nullptr && last->message != nullptr ? last->message : "no text");
   (void)std::fprintf(stderr, "repobridge-git: %.*s: %s (%d)\n", static_cast<int>(doing.size()), doing.data(),
-                     text, code);
+                     text.c_str(), code);
   const std::string phrase(doing);
   if (code == GIT_ENOTFOUND && last != nullptr && last->klass == GIT_ERROR_ODB) {
     return policy::refuse(

@@ -14,14 +14,19 @@ constexpr std::size_t kMaxShallowBytes = 1U << 24U;
 }  // namespace
 
 Result<History> History::of(const Repository& repository) {
+  RB_TRY(auto text,
+         platform::read_beneath_if_present(repository.git_directory(), "shallow", kMaxShallowBytes));
+  return cut_by(repository, std::move(text));
+}
+
+Result<History> History::cut_by(const Repository& repository, std::optional<std::string> shallow_text) {
   History history(repository);
-  RB_CHECK(history.read_shallow());
+  history.shallow_text_ = std::move(shallow_text);
+  RB_CHECK(history.read_ends());
   return history;
 }
 
-Result<void> History::read_shallow() {
-  RB_TRY(shallow_text_,
-         platform::read_beneath_if_present(repository_->git_directory(), "shallow", kMaxShallowBytes));
+Result<void> History::read_ends() {
   if (!shallow_text_) return {};
   for (const auto& line : policy::split(*shallow_text_, '\n')) {
     if (line.empty()) continue;

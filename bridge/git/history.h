@@ -23,8 +23,10 @@ using OidSet = std::set<git_oid, OidLess>;
 
 class History {
  public:
-  // The repository must outlive this.
+  // As the repository's shallow file says now. The repository must outlive this.
   static Result<History> of(const Repository& repository);
+  // As `shallow_text` said earlier.
+  static Result<History> cut_by(const Repository& repository, std::optional<std::string> shallow_text);
 
   // The shallow file's text; nullopt when the history is whole.
   [[nodiscard]] const std::optional<std::string>& shallow_text() const { return shallow_text_; }
@@ -48,7 +50,7 @@ class History {
 
  private:
   explicit History(const Repository& repository) : repository_(&repository) {}
-  Result<void> read_shallow();
+  Result<void> read_ends();
   [[nodiscard]] Result<std::vector<git_oid>> walk(const std::vector<git_oid>& from,
                                                   const OidSet& known) const;
   [[nodiscard]] Result<OidSet> all_behind(const std::vector<git_oid>& from) const;

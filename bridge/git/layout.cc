@@ -49,10 +49,13 @@ Failure foreign(const std::string& name) {
 
 // Loose objects are written below objects/xx, so none of these may lead elsewhere.
 Result<void> check_object_directories(int git_directory) {
-  RB_TRY(const auto objects, platform::open_beneath(git_directory, "objects", OpenAs::directory));
-  RB_TRY(const auto names, platform::list_directory(objects.get()));
+  auto objects = platform::open_beneath(git_directory, "objects", OpenAs::directory);
+  // Without it this is no repository, as libgit2 will say.
+  if (!objects && platform::is_absent(objects.error())) return {};
+  if (!objects) return fail(std::move(objects).error());
+  RB_TRY(const auto names, platform::list_directory(objects->get()));
   for (const auto& name : names) {
-    RB_TRY(const auto facts, platform::facts_at(objects.get(), name));
+    RB_TRY(const auto facts, platform::facts_at(objects->get(), name));
     if (facts && !facts->is_directory()) return unsafe("objects/" + name);
   }
   return {};

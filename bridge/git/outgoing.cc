@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bridge/git/history.h"
+#include "bridge/wire/bounds.h"
 #include "policy/codes.h"
 #include "policy/push_content.h"
 #include "policy/repo_path.h"
@@ -81,8 +82,7 @@ Result<Changes> changes_of(const Repository& repository, const History& history,
 
 Json commit_json(const git_oid& oid, git_commit* commit, std::size_t paths_count) {
   const char* summary = git_commit_summary(commit);
-  std::string subject = summary != nullptr ? summary : "";
-  if (subject.size() > kMaxSubjectBytes) subject.resize(kMaxSubjectBytes);
+  const std::string subject(wire::cut_text(summary != nullptr ? summary : "", kMaxSubjectBytes));
   return Json{{"oid", hex_of(oid)}, {"subject", subject}, {"paths_count", paths_count}};
 }
 
@@ -170,37 +170,37 @@ class Inspector {
 };
 
 // The remote's tip must be in our history, else the push would throw commits away.
-Result<void> check_fast_forward(const History& history, const git_oid& oid, const RemoteState& remote) {
-  if (!remote.tip) return {};
-  RB_TRY(const bool held, history.holds(oid, *remote.tip));
+Result<void> check_fast_forward(const History& history, const Outgoing& outgoing) {
+  if (!outgoing.remote_tip) return {};
+  RB_TRY(const bool held, history.holds(outgoing.oid, *outgoing.remote_tip));
   if (held) return {};
   return policy::refuse(codes::kPushNonFastForward,
                         "the remote branch has commits that this one lacks; fetch and merge or rebase with "
                         "git, then push again",
-                        Json{{"remote_tip", hex_of(*remote.tip)}});
+                        Json{{"remote_tip", hex_of(*outgoing.remote_tip)}});
 }
 
 }  // namespace
 
-Result<Json> inspect_outgoing(const Repository& repository, const git_oid& oid, const RemoteState& remote,
+Result<Json> inspect_outgoing(const Repository& repository, const Outgoing& outgoing,
                               const OutgoingRules& rules) {
-  RB_TRY(const auto history, History::of(repository));
-  RB_CHECK(check_fast_forward(history, oid, remote));
-  RB_TRY(const auto outgoing, history.beyond(oid, remote.heads, kMostCommits + 1));
-  if (outgoing.size() > kMostCommits) {
+  RB_TRY(const auto history, History::cut_by(repository, outgoing.shallow));
+  RB_CHECK(check_fast_forward(history, outgoing));
+  RB_TRY(const auto oids, history.beyond(outgoing.oid, outgoing.remote_heads, kMostCommits + 1));
+  if (oids.size() > kMostCommits) {
     return policy::refuse(
         codes::kPushTooManyCommits,
         "more than 10000 commits would be pushed, too many to look at; push the first part with git");
   }
   Inspector inspector(repository, rules);
   Json commits = Json::array();
-  for (const auto& next : outgoing) {
+  for (const auto& next : oids) {
     RB_TRY(const auto commit, read_commit(repository, next));
     RB_TRY(const auto changes, changes_of(repository, history, commit.get()));
     RB_CHECK(inspector.look_at(next, changes));
     commits.push_back(commit_json(next, commit.get(), changes.size()));
   }
-  const bool up_to_date = remote.tip && git_oid_equal(&*remote.tip, &oid) != 0;
+  const bool up_to_date = outgoing.remote_tip && git_oid_equal(&*outgoing.remote_tip, &outgoing.oid) != 0;
   return Json{{"commits", std::move(commits)}, {"up_to_date", up_to_date}};
 }
 

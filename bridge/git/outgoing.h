@@ -16,9 +16,11 @@
 
 namespace repobridge::git {
 
-struct RemoteState {
-  std::optional<git_oid> tip;  // of the branch that is pushed to; absent: it is new there
-  std::vector<git_oid> heads;  // of every branch there, this one included
+struct Outgoing {
+  git_oid oid{};                       // the commit that is to be pushed
+  std::optional<std::string> shallow;  // the plan's: what git will be told of the history's end
+  std::optional<git_oid> remote_tip;   // of the branch that is pushed to; absent: it is new there
+  std::vector<git_oid> remote_heads;   // of every branch there, this one included
 };
 
 struct OutgoingRules {
@@ -27,8 +29,8 @@ struct OutgoingRules {
 };
 
 // {"commits": [{"oid", "subject", "paths_count"}], "up_to_date"}, oldest first.
-Result<policy::Json> inspect_outgoing(const Repository& repository, const git_oid& oid,
-                                      const RemoteState& remote, const OutgoingRules& rules);
+Result<policy::Json> inspect_outgoing(const Repository& repository, const Outgoing& outgoing,
+                                      const OutgoingRules& rules);
 
 // The commits alone, at most `most`, of what is behind `oid` and not behind `known`; nothing is judged.
 Result<policy::Json> list_outgoing(const Repository& repository, const git_oid& oid, const git_oid& known,

@@ -17,10 +17,11 @@ constexpr std::size_t kBinaryProbeBytes = 8000;
 
 std::string name_in_header(const std::string& prefix, const std::string& path) {
   const std::string name = prefix + path;
-  const bool quote = !policy::is_utf8(name) || std::ranges::any_of(name, [](char c) {
+  if (!policy::is_utf8(name)) return policy::c_quoted(name);
+  const bool quote = std::ranges::any_of(name, [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '"' || c == '\\';
   });
-  return quote ? policy::c_quoted(name) : name;
+  return quote ? policy::c_quoted(name, policy::HighBytes::kept) : name;
 }
 
 std::string octal(git_filemode_t mode) {
@@ -29,12 +30,12 @@ std::string octal(git_filemode_t mode) {
   return text.data();
 }
 
-// What stands behind --- and +++: git ends a name that holds white space with a tab.
+// What stands behind --- and +++: git ends a name that holds a space with a tab.
 std::string file_line(std::string_view marker, const std::optional<Side>& side, const std::string& prefix) {
   std::string line(marker);
   if (!side) return line + " /dev/null\n";
   const std::string name = name_in_header(prefix, side->path);
-  const bool space = name.find_first_of(" \t") != std::string::npos && !name.starts_with('"');
+  const bool space = name.find(' ') != std::string::npos;
   return line + " " + name + (space ? "\t\n" : "\n");
 }
 
@@ -49,6 +50,7 @@ std::string header(const Sides& sides) {
   const bool mode_changed = before && after && before->mode != after->mode;
   if (mode_changed) text += "old mode " + octal(before->mode) + "\nnew mode " + octal(after->mode) + "\n";
   if (old_path != new_path) {
+    text += "similarity index " + std::to_string(similarity) + "%\n";
     text +=
         "rename from " + name_in_header("", old_path) + "\nrename to " + name_in_header("", new_path) + "\n";
   }

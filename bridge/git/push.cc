@@ -133,6 +133,8 @@ class Push {
       if (head.reference == plan_.reference) question["remote_tip"] = head.oid;
     }
     question["remote_heads"] = std::move(oids);
+    // Where history ends is said once: git and our check must see the same one.
+    if (!plan_.shallow.is_null()) question["shallow"] = plan_.shallow;
     co_return co_await ask(std::move(question));
   }
 

@@ -54,6 +54,9 @@ Result<Json> plan_push(const Repository& repository) {
 Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
   if (tracking.empty()) return {};
   RB_CHECK(audit_layout(repository.git_directory(), {tracking}));
+  git_oid now{};
+  const bool there = git_reference_name_to_id(&now, repository.get(), tracking.c_str()) == 0;
+  if (there && git_oid_equal(&now, &oid) != 0) return {};
   OwnedReference moved;
   return git_check(
       git_reference_create(into(moved), repository.get(), tracking.c_str(), &oid, 1, "update by push"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bridge/wire/bounds.h"
 #include "policy/codes.h"
 #include "policy/repo_path.h"
 #include "policy/text.h"
@@ -94,8 +95,7 @@ std::string remote_words(std::string_view err) {
     words += (words.empty() ? "" : "\n") + printable(text);
     if (words.size() > kMaxWordsBytes) break;
   }
-  if (words.size() > kMaxWordsBytes) words.resize(kMaxWordsBytes);
-  return words;
+  return std::string(wire::cut_text(words, kMaxWordsBytes));
 }
 
 Result<PushResult> read_push_report(std::string_view out, std::string_view err,

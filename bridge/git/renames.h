@@ -1,9 +1,13 @@
-// Which staged new file was which old one, by git's own measure.
-// Source: git-diff(1), -M; libgit2's git_diff_find_similar().
+// Which new file was which old one: git's rename detection, step by step, so that the answer is git's.
+//
+// First identical contents, then the one new and the one old file of a name, then whatever is most alike;
+// half of a file must be the same. Above 1000 by 1000 files left, only the first two. Source: git's
+// diffcore-rename.c; git-diff(1), -M.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "bridge/git/repository.h"
 
@@ -17,6 +21,14 @@ struct Rename {
 // Keyed by the new path.
 using Renames = std::map<std::string, Rename, std::less<>>;
 
-Result<Renames> staged_renames(const Repository& repository, git_tree* head_tree, git_index* index);
+struct RenameSide {
+  std::string path;
+  git_oid oid{};
+  unsigned mode = 0;
+};
+
+// Both sorted by path.
+Result<Renames> find_renames(const Repository& repository, std::vector<RenameSide> gone,
+                             std::vector<RenameSide> fresh);
 
 }  // namespace repobridge::git

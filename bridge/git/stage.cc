@@ -43,7 +43,8 @@ Result<void> remove(git_index* index, const std::string& path) {
 }
 
 // Tracked paths that cannot stay beside `path` leave the index, if the caller named them.
-Result<void> displace(git_index* index, const RepoPath& path, const std::vector<RepoPath>& paths) {
+Result<void> displace(git_index* index, const RepoPath& path, const std::vector<RepoPath>& paths,
+                      const policy::PathRules& rules) {
   auto displaced = tracked_below(index, path.bytes());
   std::string above;
   for (const auto& component : path.components()) {
@@ -52,18 +53,41 @@ Result<void> displace(git_index* index, const RepoPath& path, const std::vector<
   }
   for (const auto& other : displaced) {
     if (!named(paths, other)) {
+      policy::Json details{{"path", path.text()}};
+      if (rules.visible(other)) details["displaces"] = policy::path_text(other);
       return policy::refuse(
           codes::kPathConflict,
           "this path takes the place of another tracked one; name that one in the same commit",
-          policy::Json{{"path", path.text()}, {"displaces", policy::path_text(other)}});
+          std::move(details));
     }
     RB_CHECK(remove(index, other));
   }
   return {};
 }
 
+// libgit2 would follow a link, which git does not, and wait for ever at a FIFO.
+Result<void> check_ignore_files(const Repository& repository, const RepoPath& path) {
+  std::string directory;
+  for (const auto& component : path.components()) {
+    const std::string name = directory + ".gitignore";
+    const auto fd = platform::open_beneath(repository.root(), name, platform::OpenAs::location);
+    const auto facts = fd ? platform::facts_of(fd->get()) : Result<platform::FileFacts>(fail(fd.error()));
+    const bool plain = facts ? facts->is_regular() : platform::is_absent(facts.error());
+    if (!plain) {
+      return policy::refuse(
+          codes::kUnsafeLayout,
+          "an ignore file on the way to this path is a link or no file at all; replace it by "
+          "a real file",
+          policy::Json{{"place", policy::path_text(name)}});
+    }
+    directory += component + "/";
+  }
+  return {};
+}
+
 Result<void> check_not_ignored(const Repository& repository, git_index* index, const RepoPath& path) {
   if (find(index, path.bytes()) != nullptr) return {};  // tracked files may match an ignore rule
+  RB_CHECK(check_ignore_files(repository, path));
   int ignored = 0;
   RB_CHECK(git_check(git_ignore_path_is_ignored(&ignored, repository.get(), path.bytes().c_str()),
                      "read ignore rules"));
@@ -103,25 +127,33 @@ class Stager {
         attributes_(repository, index) {}
 
   Result<void> stage(const RepoPath& path) {
-    const git_index_entry* tracked = find(index_, path.bytes());
-    if (tracked != nullptr && (tracked->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) {
-      return refuse_path(
+    const git_index_entry* entry = find(index_, path.bytes());
+    if (const char* flag = entry != nullptr ? not_looked_at(*entry) : nullptr; flag != nullptr) {
+      return policy::refuse(
           codes::kPathSparse,
-          "the file is marked skip-worktree (sparse checkout); unmark it with git to commit it", path);
+          "the index tells git not to look at this file (details.flag; a sparse checkout does that); unmark "
+          "it with git update-index to commit it",
+          policy::Json{{"path", path.text()}, {"flag", flag}});
     }
-    RB_TRY(const auto file, read_worktree_file(*repository_, index_, attributes_, path));
+    const bool tracked = entry != nullptr || in_head(path);
+    RB_TRY(const auto file, read_worktree_file(*repository_, index_, attributes_, path, tracked));
     return file ? add(path, *file) : remove_named(path);
   }
 
  private:
+  // As a file: a directory of that name tracks nothing of its own.
+  [[nodiscard]] bool in_head(const RepoPath& path) const {
+    OwnedTreeEntry entry;
+    const bool found =
+        head_tree_ != nullptr && git_tree_entry_bypath(into(entry), head_tree_, path.bytes().c_str()) == 0;
+    return found && git_tree_entry_type(entry.get()) == GIT_OBJECT_BLOB;
+  }
+
   Result<void> remove_named(const RepoPath& path) {
     RB_CHECK(check_expected(path, git_oid{}));
     if (find(index_, path.bytes()) != nullptr) return remove(index_, path.bytes());
     // Displaced from the index by a path named before it; it is in the commit as a removal.
-    OwnedTreeEntry in_head;
-    const bool committed =
-        head_tree_ != nullptr && git_tree_entry_bypath(into(in_head), head_tree_, path.bytes().c_str()) == 0;
-    if (committed) return {};
+    if (in_head(path)) return {};
     return refuse_path(codes::kPathNotFound, "there is no such file, tracked or in the work tree", path);
   }
 
@@ -135,7 +167,7 @@ class Stager {
     }
     RB_CHECK(check_not_ignored(*repository_, index_, path));
     if (find(index_, path.bytes()) == nullptr) RB_CHECK(check_origin(path, file));
-    RB_CHECK(displace(index_, path, *paths_));
+    RB_CHECK(displace(index_, path, *paths_, *rules_));
     git_oid oid{};
     RB_CHECK(git_check(git_odb_hash(&oid, file.stored.data(), file.stored.size(), GIT_OBJECT_BLOB),
                        "hash a file"));
@@ -177,7 +209,8 @@ class Stager {
 
 }  // namespace
 
-Result<void> check_nothing_staged(const Repository& repository, git_index* index, git_tree* head_tree) {
+Result<void> check_nothing_staged(const Repository& repository, git_index* index, git_tree* head_tree,
+                                  const policy::PathRules& rules) {
   if (git_index_has_conflicts(index) != 0) {
     return policy::refuse(codes::kConflicts,
                           "the index has unmerged paths; resolve the conflicts with git first");
@@ -188,15 +221,21 @@ Result<void> check_nothing_staged(const Repository& repository, git_index* index
   RB_CHECK(git_check(git_diff_tree_to_index(into(diff), repository.get(), head_tree, index, &options),
                      "compare the index with the last commit"));
   policy::Json paths = policy::Json::array();
-  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()) && i < kMostPathsNamed; ++i) {
-    paths.push_back(policy::path_text(git_diff_get_delta(diff.get(), i)->new_file.path));
+  std::size_t hidden = 0;
+  for (std::size_t i = 0; i < git_diff_num_deltas(diff.get()); ++i) {
+    const char* path = git_diff_get_delta(diff.get(), i)->new_file.path;
+    if (!rules.visible(path)) {
+      ++hidden;
+    } else if (paths.size() < kMostPathsNamed) {
+      paths.push_back(policy::path_text(path));
+    }
   }
-  if (paths.empty()) return {};
+  if (paths.empty() && hidden == 0) return {};
   return policy::refuse(
       codes::kStagedState,
       "something is staged already, and a commit here holds only the files it names; unstage it "
       "(git restore --staged) or commit it with git",
-      policy::Json{{"paths", std::move(paths)}});
+      policy::Json{{"paths", std::move(paths)}, {"hidden_count", hidden}});
 }
 
 Result<void> stage(const Repository& repository, git_index* index, git_tree* head_tree,

@@ -17,8 +17,10 @@
 
 namespace repobridge::git {
 
-// Refuses an index that does not equal `head_tree` (null: no commit yet): someone staged something.
-Result<void> check_nothing_staged(const Repository& repository, git_index* index, git_tree* head_tree);
+// Refuses an index that does not equal `head_tree` (null: no commit yet): someone staged something. What
+// policy hides is counted in the details and not named.
+Result<void> check_nothing_staged(const Repository& repository, git_index* index, git_tree* head_tree,
+                                  const policy::PathRules& rules);
 
 // The blobs that named files must be, zeros for a file that must be gone; empty: whatever is there.
 using Expected = std::map<policy::RepoPath, git_oid>;

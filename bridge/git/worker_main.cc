@@ -132,21 +132,22 @@ Result<Json> do_resolve(const Repository& repository, Fields& fields) {
 Result<Json> do_plan_push(const Repository& repository, Fields& /*fields*/) { return plan_push(repository); }
 
 Result<Json> do_inspect_outgoing(const Repository& repository, Fields& fields) {
-  RB_TRY(const auto oid, read_oid(fields, "oid"));
+  Outgoing outgoing;
+  RB_TRY(outgoing.oid, read_oid(fields, "oid"));
+  RB_TRY(outgoing.shallow, fields.optional_text("shallow"));
   OutgoingRules rules;
   RB_TRY(rules.paths, read_rules(fields));
   RB_TRY(rules.ci_changes_allowed, fields.flag("ci_changes_allowed", false));
   RB_TRY(const auto heads, fields.texts("remote_heads"));
   RB_TRY(const auto tip, fields.optional_text("remote_tip"));
-  RemoteState remote;
   for (const auto& head : heads) {
     RB_TRY(const auto head_oid, oid_from(head));
-    remote.heads.push_back(head_oid);
+    outgoing.remote_heads.push_back(head_oid);
   }
   if (tip) {
-    RB_TRY(remote.tip, oid_from(*tip));
+    RB_TRY(outgoing.remote_tip, oid_from(*tip));
   }
-  return inspect_outgoing(repository, oid, remote, rules);
+  return inspect_outgoing(repository, outgoing, rules);
 }
 
 Result<Json> do_track(const Repository& repository, Fields& fields) {

@@ -13,7 +13,8 @@ using platform::OpenAs;
 using policy::RepoPath;
 
 // The directory that holds the file; nullopt when it is not there.
-Result<std::optional<platform::UniqueFd>> open_parent(const Repository& repository, const RepoPath& path) {
+Result<std::optional<platform::UniqueFd>> open_parent(const Repository& repository, const RepoPath& path,
+                                                      bool tracked) {
   const std::string parent = path.parent();
   auto fd = platform::open_beneath(repository.root(), parent.empty() ? "." : parent, OpenAs::location);
   if (fd) {
@@ -25,6 +26,7 @@ Result<std::optional<platform::UniqueFd>> open_parent(const Repository& reposito
   } else if (fd.error().os_code != ELOOP && fd.error().os_code != EXDEV) {
     return fail(std::move(fd).error());
   }
+  if (tracked) return std::nullopt;
   return refuse_path(codes::kPathBeyondLink,
                      "a directory of this path is a symbolic link; name the file by its real path", path);
 }
@@ -78,6 +80,11 @@ Failure refuse_path(const policy::Code& code, std::string message, const RepoPat
   return policy::refuse(code, std::move(message), policy::Json{{"path", path.text()}});
 }
 
+const char* not_looked_at(const git_index_entry& entry) {
+  if ((entry.flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE) != 0) return "skip-worktree";
+  return (entry.flags & GIT_INDEX_ENTRY_VALID) != 0 ? "assume-unchanged" : nullptr;
+}
+
 Result<void> check_not_in_submodule(git_index* index, const RepoPath& path) {
   std::string prefix;
   for (const auto& component : path.components()) {
@@ -92,9 +99,10 @@ Result<void> check_not_in_submodule(git_index* index, const RepoPath& path) {
 }
 
 Result<std::optional<WorktreeFile>> read_worktree_file(const Repository& repository, git_index* index,
-                                                       Attributes& attributes, const RepoPath& path) {
+                                                       Attributes& attributes, const RepoPath& path,
+                                                       bool tracked) {
   RB_CHECK(check_not_in_submodule(index, path));
-  RB_TRY(const auto parent, open_parent(repository, path));
+  RB_TRY(const auto parent, open_parent(repository, path, tracked));
   if (!parent) return std::nullopt;
   RB_CHECK(check_not_in_nested_repository(repository, path));
   RB_TRY(const auto facts, platform::facts_at(parent->get(), path.name()));
@@ -108,6 +116,7 @@ Result<std::optional<WorktreeFile>> read_worktree_file(const Repository& reposit
     return std::optional<WorktreeFile>(std::move(file));
   }
   if (facts->is_directory()) {
+    if (tracked) return std::nullopt;
     return refuse_path(codes::kPathIsDirectory, "this path is a directory; name the files in it one by one",
                        path);
   }

@@ -28,9 +28,14 @@ struct WorktreeFile {
   std::string stored;  // the bytes as git stores them: line endings converted; a link's target
 };
 
-// nullopt: there is no such file.
+// nullopt: there is no such file. A `tracked` path is gone, too, where a directory has taken its place or a
+// link that of its directory.
 Result<std::optional<WorktreeFile>> read_worktree_file(const Repository& repository, git_index* index,
-                                                       Attributes& attributes, const policy::RepoPath& path);
+                                                       Attributes& attributes, const policy::RepoPath& path,
+                                                       bool tracked);
+
+// What the index tells git not to look at in the work tree: "skip-worktree", "assume-unchanged" or nullptr.
+const char* not_looked_at(const git_index_entry& entry);
 
 // Where the tree of the index makes `path` impossible: a submodule above it or in its place.
 Result<void> check_not_in_submodule(git_index* index, const policy::RepoPath& path);

@@ -56,20 +56,6 @@ void collect_long_texts(Json& value, std::vector<LongText>& found) {
   }
 }
 
-// The largest cap under which the texts together take no more than `budget`.
-std::size_t even_cap(const std::vector<LongText>& texts, std::size_t budget) {
-  std::vector<std::size_t> sizes;
-  for (const auto& text : texts) sizes.push_back(text.bytes);
-  std::ranges::sort(sizes);
-  std::size_t left = budget;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::size_t share = left / (sizes.size() - i);
-    if (sizes[i] > share) return share;
-    left -= sizes[i];
-  }
-  return budget;
-}
-
 void mark_cut(Json& owner, const std::string& name, Json& part) {
   if (name == "patch") {
     owner["truncated"] = true;
@@ -82,14 +68,16 @@ void mark_cut(Json& owner, const std::string& name, Json& part) {
 void shorten_texts(Json& part, std::size_t size, std::size_t max_bytes) {
   std::vector<LongText> texts;
   collect_long_texts(part, texts);
+  std::vector<std::size_t> sizes;
   std::size_t in_texts = 0;
   std::size_t in_marks = kRoomForAMark;
   for (const auto& text : texts) {
+    sizes.push_back(text.bytes);
     in_texts += text.bytes;
     in_marks += bytes_in_json(text.name) + kRoomForAMark;
   }
   const std::size_t rest = size - in_texts + in_marks;
-  const std::size_t cap = even_cap(texts, max_bytes > rest ? max_bytes - rest : 0);
+  const std::size_t cap = even_cap(std::move(sizes), max_bytes > rest ? max_bytes - rest : 0);
   for (const auto& text : texts) {
     if (text.bytes <= cap) continue;
     auto& value = (*text.owner)[text.name].get_ref<std::string&>();
@@ -168,6 +156,17 @@ void bound_details(Json& details, const Json& body, const policy::Limits& limits
 }
 
 }  // namespace
+
+std::size_t even_cap(std::vector<std::size_t> sizes, std::size_t budget) {
+  std::ranges::sort(sizes);
+  std::size_t left = budget;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    left -= sizes[i];
+  }
+  return budget;
+}
 
 std::string_view cut_text(std::string_view text, std::size_t max_bytes) {
   std::size_t end = 0;

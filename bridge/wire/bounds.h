@@ -9,6 +9,10 @@
 // since its message says what to do without them. Units: bytes of UTF-8 JSON.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
 #include "policy/json.h"
 #include "policy/policy.h"
 
@@ -18,5 +22,8 @@ void bound(policy::Json& body, const policy::Limits& limits);
 
 // The longest beginning of `text` that takes at most `max_bytes` in JSON, ending with a line if there is one.
 std::string_view cut_text(std::string_view text, std::size_t max_bytes);
+
+// The largest cap under which texts of these sizes together take no more than `budget`.
+std::size_t even_cap(std::vector<std::size_t> sizes, std::size_t budget);
 
 }  // namespace repobridge::wire

@@ -1,4 +1,4 @@
-"""Tests of the whole way: settings rendered by `repobridge`, the bridge, the front over stdio, real repositories.
+"""Tests of the whole way: rendered settings, the bridge, the front over stdio, real repositories and remotes.
 
     class CommitTest(BridgeCase):
         settings = {"WORKDIR_01_ALLOW_HIDDEN": "true"}     # beside what Host sets
@@ -8,9 +8,9 @@
             made = self.commit("a.txt")                     # or data(), refused(code, …), call()
             self.assertEqual(self.repo.git("rev-parse", "HEAD"), made["commit"])
 
-The bridge and the client live as long as the class; the repository and its remote are made anew for each test, in
-the same places. Everything lies in one private directory. After each test nothing of a call may be left behind, and
-no answer, log line or audit line may ever hold the name of that directory.
+The bridge and the client live as long as the class; the repository and its remote are made anew for each test,
+in the same places. Everything lies in one private directory. After each test nothing of a call may be left
+behind, and no answer, log line or audit line may ever hold the name of that directory.
 """
 
 import contextlib
@@ -138,14 +138,25 @@ class Repository:
     def tree_of(self, *names, base="HEAD"):
         """The tree id that git makes of `base` with the named files as they lie there, in an index of its own."""
         index = {"GIT_INDEX_FILE": str(self.git_dir / "index-of-the-test")}
+        here = [name for name in names if self.is_file(name)]
+        gone = [name for name in names if not self.is_file(name)]
         try:
             if base is not None:
                 self.git("read-tree", base, environment=index)
-            for name in names:
-                self.git("--literal-pathspecs", "add", "-A", "--", name, environment=index)
+            if gone:
+                self.git("--literal-pathspecs", "rm", "-q", "--cached", "--", *gone, environment=index)
+            if here:
+                self.git("--literal-pathspecs", "add", "-f", "--", *here, environment=index)
             return self.git("write-tree", environment=index)
         finally:
             pathlib.Path(index["GIT_INDEX_FILE"]).unlink(missing_ok=True)
+
+    def is_file(self, name):
+        """Whether a file or a link is there, and no link on the way to it."""
+        path = self / name
+        above = (directory for directory in path.parents if self.path in directory.parents)
+        beyond_link = any(directory.is_symlink() for directory in above)
+        return not beyond_link and (path.is_symlink() or path.is_file())
 
     def snapshot(self):
         """Every file below, .git too: what it is, its bytes and its times."""
@@ -319,7 +330,8 @@ class Host:
         assert not any(words in log for words in SANITIZER_WORDS), self.log()
         audit = self.state / "audit.jsonl"
         for name, record in (("log", log), ("audit", audit.read_bytes() if audit.exists() else b"")):
-            assert self.host_words not in record, f"a host path is in the {name}: {record.decode(errors='replace')}"
+            words = record.decode(errors="replace")
+            assert self.host_words not in record, f"a host path is in the {name}: {words}"
 
     def remove(self):
         """Stops all of it and checks how it ended."""
@@ -358,7 +370,7 @@ class BridgeCase(unittest.TestCase):
     # Calls
 
     def call(self, tool, **arguments):
-        """(data, None) of a success or (None, error) of a refusal, both proven to have the shape they must have."""
+        """(data, None) of a success or (None, error) of a refusal, either of the shape it must have."""
         return shape_of(self.client.call(tool, **arguments), tool, arguments)
 
     def data(self, tool, **arguments):
