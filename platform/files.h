@@ -72,6 +72,8 @@ bool is_absent(const Error& error);
 Result<std::string> read_regular(int fd, std::size_t max_bytes);
 Result<std::optional<std::string>> read_beneath_if_present(int root, const std::string& relative,
                                                            std::size_t max_bytes);
+// The same for a path that may lead through links: for files that the user means when naming them.
+Result<std::optional<std::string>> read_if_present(const std::string& path, std::size_t max_bytes);
 Result<std::string> read_link_beneath(int directory, const std::string& name);
 
 // The whole of a file that decides what we may do: a regular file and no link, of this user or root, that

@@ -113,6 +113,17 @@ Result<std::optional<std::string>> read_beneath_if_present(int root, const std::
   return std::optional<std::string>(std::move(bytes));
 }
 
+Result<std::optional<std::string>> read_if_present(const std::string& path, std::size_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd.valid()) {
+    const int os_code = errno;
+    if (os_code == ENOENT || os_code == ENOTDIR) return std::nullopt;
+    return os_failure("open a file", os_code);
+  }
+  RB_TRY(auto bytes, read_regular(fd.get(), max_bytes));
+  return std::optional<std::string>(std::move(bytes));
+}
+
 Result<std::string> read_link_beneath(int directory, const std::string& name) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlinkat(directory, name.c_str(), target.data(), target.size());

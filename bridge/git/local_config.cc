@@ -253,4 +253,21 @@ std::string quoted_config_value(std::string_view value) {
   return quoted + "\"";
 }
 
+std::string config_text(const ConfigEntry& entry) {
+  const auto section_end = entry.key.find('.');
+  const auto name = entry.key.rfind('.') + 1;
+  std::string text = "[" + entry.key.substr(0, section_end);
+  if (section_end + 1 < name) {
+    text += " \"";
+    for (const char c : entry.key.substr(section_end + 1, name - section_end - 2)) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += '"';
+  }
+  text += "]\n\t" + entry.key.substr(name);
+  if (entry.value) text += " = " + quoted_config_value(*entry.value);
+  return text + "\n";
+}
+
 }  // namespace repobridge::git

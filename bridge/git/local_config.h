@@ -43,5 +43,7 @@ std::optional<bool> parse_config_bool(const std::optional<std::string>& value);
 
 // A value in the form that the same grammar reads back.
 std::string quoted_config_value(std::string_view value);
+// An entry likewise, with the section that it is in.
+std::string config_text(const ConfigEntry& entry);
 
 }  // namespace repobridge::git

@@ -86,10 +86,7 @@ std::string harmless_config(const LocalConfig& config) {
   std::string text = "[core]\n\tprotectHFS = true\n\tprotectNTFS = true\n";
   for (const auto& entry : config.entries()) {
     if (std::ranges::find(kHarmlessKeys, entry.key) == kHarmlessKeys.end()) continue;
-    const auto dot = entry.key.find('.');
-    text += "[" + entry.key.substr(0, dot) + "]\n\t" + entry.key.substr(dot + 1);
-    if (entry.value) text += " = " + quoted_config_value(*entry.value);
-    text += "\n";
+    text += config_text(entry);
   }
   return text;
 }
@@ -111,6 +108,24 @@ bool valid_reference(const std::string& name) {
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
+}
+
+// The name behind "ref: "; empty when the text is something else.
+std::string target_of(const std::string& head_content) {
+  constexpr std::string_view kSymbolic = "ref: ";
+  if (!head_content.starts_with(kSymbolic)) return {};
+  return head_content.substr(
+      std::min(head_content.find_first_not_of(' ', kSymbolic.size()), head_content.size()));
+}
+
+// This reads no configuration at all.
+Result<OwnedRepository> open_bare(const std::string& root) {
+  const std::string git_path = root + "/.git";
+  OwnedRepository repository;
+  const int opened = git_repository_open_bare(into(repository), git_path.c_str());
+  if (opened >= 0) return repository;
+  (void)git_failure(opened, "open the repository");
+  return refuse(codes::kNotARepository, "the workdir's .git directory is not a git repository");
 }
 
 bool present(int directory, const char* name) {
@@ -146,19 +161,16 @@ Result<Repository> Repository::open(const std::string& root, const UserConfig& u
   return opened;
 }
 
-Result<void> audit_workdir(const std::string& root) {
+Result<Situation> audit_workdir(const std::string& root) {
   Repository looked_at;
   RB_CHECK(looked_at.open_directories(root));
-  return audit_layout(looked_at.git_directory(), {});
-}
-
-Result<OwnedRepository> open_bare(const std::string& root) {
-  const std::string git_path = root + "/.git";
-  OwnedRepository repository;
-  const int opened = git_repository_open_bare(into(repository), git_path.c_str());
-  if (opened >= 0) return repository;
-  (void)git_failure(opened, "open the repository");
-  return refuse(codes::kNotARepository, "the workdir's .git directory is not a git repository");
+  RB_CHECK(audit_layout(looked_at.git_directory(), {}));
+  RB_CHECK(looked_at.read_config());
+  RB_TRY(const auto head, looked_at.head_content());
+  const auto reference = target_of(head);
+  return Situation{.git_directory = root + "/.git",
+                   .branch = reference.starts_with(kHeads) ? reference.substr(kHeads.size()) : "",
+                   .remote_urls = looked_at.remote_urls()};
 }
 
 Result<void> Repository::open_directories(const std::string& root) {
@@ -226,19 +238,32 @@ Result<void> Repository::open_library(const std::string& root, const UserConfig&
   return git_check(git_repository_set_workdir(repository_.get(), root.c_str(), 0), "set the work tree");
 }
 
-Result<Head> Repository::head() const {
-  constexpr std::string_view kSymbolic = "ref: ";
+// "ref: " and a name, or an id.
+Result<std::string> Repository::head_content() const {
   RB_TRY(const auto text, platform::read_beneath_if_present(git_directory_.get(), "HEAD", kMaxHeadBytes));
-  const std::string content = without_line_end(text.value_or(""));
+  return without_line_end(text.value_or(""));
+}
+
+std::vector<std::string> Repository::remote_urls() const {
+  std::vector<std::string> urls;
+  for (const auto& entry : config_.entries()) {
+    if (entry.key.starts_with("remote.") && entry.key.ends_with(".url") && entry.value) {
+      urls.push_back(*entry.value);
+    }
+  }
+  return urls;
+}
+
+Result<Head> Repository::head() const {
+  RB_TRY(const auto content, head_content());
   Head head;
-  if (!content.starts_with(kSymbolic)) {
+  head.reference = target_of(content);
+  if (head.reference.empty()) {
     auto oid = oid_from(content);
     if (!oid) return refuse(codes::kNotARepository, "HEAD is neither a branch nor a commit");
     head.oid = *oid;
     return head;
   }
-  head.reference = content.substr(kSymbolic.size());
-  head.reference.erase(0, head.reference.find_first_not_of(' '));
   if (!head.reference.starts_with(kHeads) || !valid_reference(head.reference)) {
     return refuse(codes::kUnsafeLayout, "HEAD names something that is not a branch",
                   policy::Json{{"place", "HEAD"}});

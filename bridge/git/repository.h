@@ -47,6 +47,8 @@ class Repository {
   [[nodiscard]] const LocalConfig& config() const { return config_; }
 
   [[nodiscard]] Result<Head> head() const;
+  // Of every remote, as configured.
+  [[nodiscard]] std::vector<std::string> remote_urls() const;
   // merge, rebase, cherry_pick, revert, bisect or am; nullopt when none is under way.
   [[nodiscard]] Result<std::optional<std::string>> operation() const;
   // What the branch is set up to follow; nullopt when it is not, or when the names are no plain branch.
@@ -65,11 +67,12 @@ class Repository {
   [[nodiscard]] Result<IndexCopy> copy_index_to(const std::string& path) const;
 
  private:
-  friend Result<void> audit_workdir(const std::string& root);
+  friend Result<Situation> audit_workdir(const std::string& root);
   Repository() = default;
   Result<void> open_directories(const std::string& root);
   Result<void> read_config();
   Result<void> open_library(const std::string& root, const UserConfig& user);
+  [[nodiscard]] Result<std::string> head_content() const;
   void show_present_files(git_index* index) const;
   [[nodiscard]] Result<std::optional<std::string>> index_bytes(IndexCopy& copy) const;
   Result<void> open_index(IndexCopy& copy, const std::string& path) const;
@@ -82,11 +85,8 @@ class Repository {
 };
 
 // The first half of Repository::open() alone: whose it is and what it is made of, before libgit2 sees any of
-// it.
-Result<void> audit_workdir(const std::string& root);
-
-// Opened bare, which reads no configuration: for questions that need no more.
-Result<OwnedRepository> open_bare(const std::string& root);
+// it; and what the user's configuration may make depend on it.
+Result<Situation> audit_workdir(const std::string& root);
 
 // The index's bytes with a valid checksum in place of the zeros that index.skipHash leaves.
 std::string with_checksum(std::string index_bytes);

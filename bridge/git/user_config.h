@@ -1,16 +1,15 @@
 // The git configuration of the bridge's user and of the machine: trusted, read once with everything it
 // includes, and handed on as one text, so that a worker in its sandbox needs none of those files any more.
 //
-// Promise: what git would use of the system, XDG and global files for this repository, conditional includes
-// decided by libgit2 (gitdir:, onbranch:). Owns: the text, in memory. Threads: one. Errors:
-// GIT_USER_CONFIG_INVALID. Source: git-config(1), "FILES" and "CONDITIONAL INCLUDES".
+// Promise: what git would use of the system, XDG and global files for this repository. Owns: the text, in
+// memory. Threads: one. Errors: GIT_USER_CONFIG_INVALID. Source: bridge/git/user_includes.h.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bridge/git/git2.h"
+#include "bridge/git/user_includes.h"
 #include "platform/result.h"
 #include "platform/unique_fd.h"
 
@@ -18,8 +17,7 @@ namespace repobridge::git {
 
 class UserConfig {
  public:
-  // `repository`: for the conditions of includes.
-  static Result<UserConfig> read(git_repository* repository);
+  static Result<UserConfig> read(const Situation& here);
 
   // A path that libgit2 opens.
   [[nodiscard]] std::string path() const;

@@ -184,9 +184,8 @@ Result<Place> begin(const Json& message) {
   const auto power = find_power(power_name);
   if (!power) return fields.refuse_field("power", "is no power");
   // Before libgit2 sees any of it.
-  RB_CHECK(audit_workdir(root));
-  RB_TRY(const auto bare, open_bare(root));
-  RB_TRY(auto user, UserConfig::read(bare.get()));
+  RB_TRY(const auto here, audit_workdir(root));
+  RB_TRY(auto user, UserConfig::read(here));
   RB_TRY(const auto repository, Repository::open(root, user));
   if (!waived) RB_CHECK(confine(repository, user, *power, scratch));
   return Place{.root = root, .user = std::move(user)};
