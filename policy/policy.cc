@@ -54,7 +54,8 @@ Json push_to_json(const PushPolicy& push) {
   return Json{{"url", push.url ? Json(push.url->text()) : Json()},
               {"branches", push.branches},
               {"ci_changes", push.ci_changes},
-              {"only_bridge_commits", push.only_bridge_commits}};
+              {"only_bridge_commits", push.only_bridge_commits},
+              {"timeout_seconds", push.timeout.count()}};
 }
 
 Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
@@ -72,6 +73,8 @@ Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
   RB_TRY(push.branches, fields.texts("branches"));
   RB_TRY(push.ci_changes, fields.flag("ci_changes", false));
   RB_TRY(push.only_bridge_commits, fields.flag("only_bridge_commits", false));
+  RB_TRY(const auto seconds, fields.number("timeout_seconds", 1, PushPolicy::kLongest.count()));
+  push.timeout = std::chrono::seconds(seconds);
   RB_CHECK(fields.nothing_else());
   return push;
 }

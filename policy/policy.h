@@ -8,6 +8,7 @@
 // Source: docs/POLICY.md.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,10 +43,13 @@ struct GitIdentity {
 };
 
 struct PushPolicy {
+  static constexpr std::chrono::seconds kLongest{40};  // as long as a call may wait
+
   std::optional<PushUrl> url;         // the one URL, if the administrator named one
   std::vector<std::string> branches;  // globs; empty: the local branch's own name
   bool ci_changes = false;            // whether what a forge executes on arrival may change
   bool only_bridge_commits = false;   // whether every commit must have been made by the bridge
+  std::chrono::seconds timeout = kLongest;
 };
 
 struct Workdir {

@@ -106,6 +106,9 @@ Result<PushPolicy> read_push(Variables& variables, const std::string& slot) {
   RB_TRY(push.branches, variables.list(slot + "PUSH_BRANCHES"));
   RB_TRY(push.ci_changes, variables.flag(slot + "PUSH_CI_CHANGES", false));
   RB_TRY(push.only_bridge_commits, variables.flag(slot + "PUSH_ONLY_BRIDGE_COMMITS", false));
+  constexpr std::size_t kLongest = PushPolicy::kLongest.count();
+  RB_TRY(const auto seconds, variables.number(slot + "PUSH_TIMEOUT_SECONDS", kLongest, 1, kLongest));
+  push.timeout = std::chrono::seconds(seconds);
   return push;
 }
 
