@@ -112,6 +112,22 @@ struct Code {
   X(kPushRejected, "REPO_PUSH_REJECTED", forbidden) \
   X(kPushFailed, "REPO_PUSH_FAILED", unavailable) \
   X(kPushTimeout, "REPO_PUSH_TIMEOUT", timeout) \
+  X(kPushInterrupted, "REPO_PUSH_INTERRUPTED", timeout) \
+  X(kPushOutputLimit, "REPO_PUSH_OUTPUT_LIMIT", unavailable) \
+  /* The way to the remote. */ \
+  X(kPushHostNotFound, "REPO_PUSH_HOST_NOT_FOUND", unavailable) \
+  X(kPushUnreachable, "REPO_PUSH_UNREACHABLE", unavailable) \
+  X(kPushCertificate, "REPO_PUSH_CERTIFICATE", unavailable) \
+  X(kPushHostKey, "REPO_PUSH_HOST_KEY", unavailable) \
+  X(kPushHostKeyChanged, "REPO_PUSH_HOST_KEY_CHANGED", unavailable) \
+  X(kPushSshDenied, "REPO_PUSH_SSH_DENIED", unavailable) \
+  X(kPushCredentialsMissing, "REPO_PUSH_CREDENTIALS_MISSING", unavailable) \
+  X(kPushCredentialsRejected, "REPO_PUSH_CREDENTIALS_REJECTED", unavailable) \
+  X(kPushForbidden, "REPO_PUSH_FORBIDDEN", forbidden) \
+  X(kPushRemoteNotFound, "REPO_PUSH_REMOTE_NOT_FOUND", not_found) \
+  X(kPushRedirected, "REPO_PUSH_REDIRECTED", unavailable) \
+  X(kPushRemoteError, "REPO_PUSH_REMOTE_ERROR", unavailable) \
+  X(kUserSshConfigInvalid, "SSH_USER_CONFIG_INVALID", unavailable) \
   /* The administrator's commands. */ \
   X(kConfigInvalidSetting, "CONFIG_INVALID", invalid) \
   X(kConfigTargetUnsafe, "CONFIG_TARGET_UNSAFE", forbidden) \

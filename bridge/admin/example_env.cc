@@ -32,7 +32,8 @@ WORKDIR_01_READ_ONLY=true
 #WORKDIR_01_EXTRA_DENY_GLOBS=*.sqlite,private/**
 
 # Push: where to and to which branches. Without PUSH_URL (or REPOBRIDGE_PUSH_ALLOWED below) nothing is pushed.
-# The URL is compared with the upstream's own; https, ssh, user@host:path and file:/// forms, no password.
+# The URL is compared with what git makes of the upstream's own; https, ssh, user@host:path and file:/// forms,
+# no password.
 #WORKDIR_01_PUSH_URL=git@git.example.org:team/project.git
 # Globs over the branch's name on the remote. Without them: only the local branch's own name.
 #WORKDIR_01_PUSH_BRANCHES=main,topic/*
@@ -40,6 +41,8 @@ WORKDIR_01_READ_ONLY=true
 #WORKDIR_01_PUSH_CI_CHANGES=false
 # Whether only commits that the bridge itself made may be pushed.
 #WORKDIR_01_PUSH_ONLY_BRIDGE_COMMITS=false
+# How long a remote may take, 1 to 40 seconds.
+#WORKDIR_01_PUSH_TIMEOUT_SECONDS=40
 
 # Who commits; without these, the user's git configuration says it.
 #WORKDIR_01_GIT_USER_NAME='Repobridge on this host'

@@ -3,6 +3,7 @@
 #include "bridge/git/history.h"
 #include "bridge/git/layout.h"
 #include "policy/codes.h"
+#include "policy/text.h"
 
 namespace repobridge::git {
 namespace {
@@ -25,6 +26,18 @@ Result<std::string> remote_url(const LocalConfig& config, const std::string& rem
   return urls.front();
 }
 
+// For the conditions of the user's includes. The bridge matches them, so they are few and short: what is
+// longer is no URL that one would write a condition for.
+Json some_of(const std::vector<std::string>& urls) {
+  constexpr std::size_t kMost = 100;
+  constexpr std::size_t kLongest = 1024;
+  Json some = Json::array();
+  for (const auto& url : urls) {
+    if (some.size() < kMost && url.size() <= kLongest && policy::is_utf8(url)) some.push_back(url);
+  }
+  return some;
+}
+
 }  // namespace
 
 Result<Json> plan_push(const Repository& repository) {
@@ -43,6 +56,7 @@ Result<Json> plan_push(const Repository& repository) {
   RB_TRY(const auto url, remote_url(repository.config(), upstream->remote));
   RB_TRY(const auto history, History::of(repository));
   return Json{{"url", url},
+              {"remote_urls", some_of(repository.remote_urls())},
               {"branch", head.branch()},
               {"upstream_branch", upstream->branch()},
               {"reference", upstream->reference},

@@ -12,8 +12,9 @@
 
 namespace repobridge::git {
 
-// {"url", "branch", "upstream_branch", "reference", "tracking", "oid", "shallow"}: strings; `shallow` is the
-// checked text of the shallow file or null, `tracking` may be empty.
+// {"url", "remote_urls", "branch", "upstream_branch", "reference", "tracking", "oid", "shallow"}: strings;
+// `remote_urls` is a list of those of all remotes, `shallow` the checked text of the shallow file or null,
+// `tracking` may be empty.
 Result<policy::Json> plan_push(const Repository& repository);
 
 Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid);
