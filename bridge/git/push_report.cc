@@ -98,10 +98,17 @@ constexpr std::string_view kSshConfig =
     "the ssh configuration of the bridge's user is refused by ssh; `ssh -G HOST` as that user says where it "
     "breaks";
 
+constexpr std::string_view kTwoDestinations =
+    "the remote has another reference whose name ends like the upstream's branch (a tag "
+    "refs/tags/refs/heads/…, "
+    "for instance), and git cannot tell which is meant; have that one removed there";
+
 // The first row that fits is the cause, so what is said beside something graver comes later.
 constexpr std::array kSymptoms = {
     Symptom{Speaker::git, "fatal: bad config", "", codes::kUserConfigInvalid, kUserConfig},
     Symptom{Speaker::git, "fatal: bad ", " config value ", codes::kUserConfigInvalid, kUserConfig},
+    Symptom{Speaker::git, "error: dst refspec ", " matches more than one", codes::kAmbiguousRemote,
+            kTwoDestinations},
 
     Symptom{Speaker::https, "fatal: could not read Username for '", "", codes::kPushCredentialsMissing,
             kNoCredentials},

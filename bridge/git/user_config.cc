@@ -28,10 +28,11 @@ std::string home_file(const char* variable, const char* fallback, const std::str
 }  // namespace
 
 Result<UserConfig> UserConfig::read(const Situation& here) {
-  RB_TRY(const auto entries, read_user_entries(UserConfigPlaces::of_environment(), here));
+  RB_TRY(auto read, read_user_entries(UserConfigPlaces::of_environment(), here));
   std::string text;
-  for (const auto& entry : entries) text += config_text(entry);
+  for (const auto& entry : read.entries) text += config_text(entry);
   UserConfig user;
+  user.files_ = std::move(read.files);
   RB_TRY(user.text_, memory_file(text));
   OwnedConfig config;
   RB_CHECK(
@@ -45,13 +46,24 @@ Result<UserConfig> UserConfig::read(const Situation& here) {
 
 std::string UserConfig::path() const { return path_of_descriptor(text_.get()); }
 
-std::vector<std::string> UserConfig::consulted_files() const {
+std::vector<std::string> UserConfig::named_files() const {
   std::vector<std::string> files{"/etc/gitattributes",
                                  home_file("XDG_CONFIG_HOME", "/.config", "/git/ignore"),
                                  home_file("XDG_CONFIG_HOME", "/.config", "/git/attributes")};
   if (excludes_file_) files.push_back(*excludes_file_);
   if (attributes_file_) files.push_back(*attributes_file_);
+  return files;
+}
+
+std::vector<std::string> UserConfig::consulted_files() const {
+  auto files = named_files();
   std::erase_if(files, [](const std::string& file) { return ::access(file.c_str(), R_OK) != 0; });
+  return files;
+}
+
+std::vector<std::string> UserConfig::sources() const {
+  auto files = named_files();
+  files.insert(files.end(), files_.begin(), files_.end());
   return files;
 }
 

@@ -23,10 +23,14 @@ class UserConfig {
   [[nodiscard]] std::string path() const;
   // Files of the user that git consults by their names: ignore rules and attributes, where they are there.
   [[nodiscard]] std::vector<std::string> consulted_files() const;
+  // Every file that had a part in this, or would have had if it were there.
+  [[nodiscard]] std::vector<std::string> sources() const;
 
  private:
   UserConfig() = default;
+  [[nodiscard]] std::vector<std::string> named_files() const;
   platform::UniqueFd text_;
+  std::vector<std::string> files_;
   std::optional<std::string> excludes_file_;
   std::optional<std::string> attributes_file_;
 };

@@ -125,10 +125,12 @@ class Reader {
 
   std::vector<ConfigEntry> entries;
   std::vector<std::string> only_here;
+  std::vector<std::string> files;
 
  private:
   Result<void> read_file(const std::string& path, int depth) {
     if (depth > kDeepestInclude) return user_config_invalid();
+    files.push_back(path);
     const auto text = platform::read_if_present(path, kMaxConfigBytes);
     if (!text) return user_config_invalid();
     auto parsed = LocalConfig::parse(text->value_or(""));
@@ -192,11 +194,11 @@ UserConfigPlaces UserConfigPlaces::of_environment() {
   return places;
 }
 
-Result<std::vector<ConfigEntry>> read_user_entries(const UserConfigPlaces& places, const Situation& here) {
+Result<UserEntries> read_user_entries(const UserConfigPlaces& places, const Situation& here) {
   RB_TRY(const auto situation, with_user_remotes(places, here));
   Reader reader(places, situation, nullptr);
   RB_CHECK(reader.read());
-  return std::move(reader.entries);
+  return UserEntries{.entries = std::move(reader.entries), .files = std::move(reader.files)};
 }
 
 Result<std::vector<std::string>> includes_only_here(const UserConfigPlaces& places, const Situation& here,

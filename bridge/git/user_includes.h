@@ -31,8 +31,11 @@ struct UserConfigPlaces {
   static UserConfigPlaces of_environment();
 };
 
-// Every entry in git's order, the includes in the place of what included them.
-Result<std::vector<ConfigEntry>> read_user_entries(const UserConfigPlaces& places, const Situation& here);
+struct UserEntries {
+  std::vector<ConfigEntry> entries;  // in git's order, the includes in the place of what included them
+  std::vector<std::string> files;    // that were looked for
+};
+Result<UserEntries> read_user_entries(const UserConfigPlaces& places, const Situation& here);
 
 // The files that conditions include `here` and would not include `there`: what git, standing there, must be
 // told to include to work as it would here. Absolute paths, in git's order.

@@ -14,6 +14,7 @@
 #include "bridge/git/commit.h"
 #include "bridge/git/confinement.h"
 #include "bridge/git/diff.h"
+#include "bridge/git/grounds.h"
 #include "bridge/git/outgoing.h"
 #include "bridge/git/push_plan.h"
 #include "bridge/git/repository.h"
@@ -173,6 +174,7 @@ constexpr std::array<Operation, 7> kOperations{{{"status", do_status},
 struct Place {
   std::string root;
   UserConfig user;
+  Grounds grounds;
 };
 
 Result<Place> begin(const Json& message) {
@@ -188,7 +190,8 @@ Result<Place> begin(const Json& message) {
   RB_TRY(auto user, UserConfig::read(here));
   RB_TRY(const auto repository, Repository::open(root, user));
   if (!waived) RB_CHECK(confine(repository, user, *power, scratch));
-  return Place{.root = root, .user = std::move(user)};
+  Grounds grounds(root, user);
+  return Place{.root = root, .user = std::move(user), .grounds = std::move(grounds)};
 }
 
 Result<Json> answer(const Place& place, const Json& question) {
@@ -210,9 +213,11 @@ Result<void> serve() {
   const auto place = begin(first);
   if (!place) return reply(fail(place.error()));
   RB_CHECK(reply(Json::object()));
-  for (;;) {
+  for (bool fresh = true;; fresh = false) {
     RB_TRY(const auto body, wire::read_frame(kWorkerSocket, kMaxWorkerFrameBytes));
     if (!body) return {};
+    // Another must begin anew, and the bridge asks one when this one ends without an answer.
+    if (!fresh && place->grounds.changed()) return {};
     const auto question = policy::parse_json(*body);
     if (!question) return policy::refuse(kBadQuestion, "the bridge sent a malformed question");
     RB_CHECK(reply(answer(*place, *question)));

@@ -313,8 +313,9 @@ class MessageTest(CommitCase):
             "tab\there": "tab\there\n",
             "Đổi ộ ✓ \U0001f600": "Đổi ộ ✓ \U0001f600\n",
             f"{SCISSORS}\nkept": f"{SCISSORS}\nkept\n",
-            "x" * 16384: "x" * 16384 + "\n",
-            "é" * 8192: "é" * 8192 + "\n",
+            "x" * 16383: "x" * 16383 + "\n",
+            "x" * 16383 + "\n": "x" * 16383 + "\n",
+            "é" * 8191: "é" * 8191 + "\n",
         }.items():
             with self.subTest(message=message[:40]):
                 self.assertEqual(self.message_of(message), kept)
@@ -323,7 +324,7 @@ class MessageTest(CommitCase):
         self.repo.write("a", "one\n")
         for message in (
             "", " \n\t\n", "nul\0", "escape \x1b[8D", "bell\x07", "lone\rreturn", "back\x08", "del\x7f",
-            "x" * 16385, "é" * 8192 + "x",
+            "x" * 16384, "é" * 8192,
         ):
             with self.subTest(message=message[:20]):
                 self.commit_refused("INVALID_COMMIT_MESSAGE", "a", message=message)

@@ -13,8 +13,9 @@ ZEROS = "0" * 40
 
 
 class DiffCase(BridgeCase):
-    def git_patch(self, *names, view="diff"):
+    def git_patch(self, *names, view="diff", renames=True):
         """What git itself prints of the named files; a file that it does not know yet shows as added."""
+        looked_for = [] if renames else ["--no-renames"]
         index = self.repo.git_dir / "index-of-the-test"
         if (self.repo.git_dir / "index").exists():
             shutil.copy2(self.repo.git_dir / "index", index)
@@ -25,7 +26,7 @@ class DiffCase(BridgeCase):
                 new = [name for name in names if name not in tracked and os.path.lexists(self.repo / name)]
                 self.repo.run("--literal-pathspecs", "add", "-N", "-f", "--", *new, environment=environment)
             cached = ["--cached"] if view == "staged_diff" else []
-            return self.repo.run(*GIT_DIFF, *cached, "--", *names, environment=environment).stdout
+            return self.repo.run(*GIT_DIFF, *looked_for, *cached, "--", *names, environment=environment).stdout
         finally:
             index.unlink(missing_ok=True)
 

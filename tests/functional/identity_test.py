@@ -23,10 +23,10 @@ class IdentityTest(CommitCase):
         return self.repo.git("log", "-1", "--format=%an <%ae> %cn <%ce>")
 
     def test_none(self):
-        with self.assert_unchanged():
+        with self.assert_kept():
             self.commit_refused("REPO_IDENTITY_MISSING", "a")
         self.host.user.config.write_text("[user]\n\tname = Only A Name\n")
-        with self.assert_unchanged():
+        with self.assert_kept():
             self.commit_refused("REPO_IDENTITY_MISSING", "a")
 
     def test_local(self):
@@ -78,7 +78,7 @@ class IdentityTest(CommitCase):
         self.host.user.config.write_text("[user\n")
         for tool, arguments in {"inspect_repo": {"view": "status"}, "push_repo": {}}.items():
             self.refused("GIT_USER_CONFIG_INVALID", tool, workdir="app", **arguments)
-        with self.assert_unchanged():
+        with self.assert_kept():
             self.commit_refused("GIT_USER_CONFIG_INVALID", "a")
 
 

@@ -152,9 +152,9 @@ class PushTest(PushCase):
 
     def test_remote_has_a_tag_named_like_a_branch_in_full(self):
         self.remote.git("update-ref", "refs/tags/refs/heads/main", self.base)
-        head = self.repo.save(a="two\n")
-        self.push()
-        self.assertEqual(self.remote_refs()["refs/heads/main"], head)
+        self.repo.save(a="two\n")
+        self.refused("REPO_AMBIGUOUS_REMOTE", "push_repo", workdir="app")
+        self.assertEqual(self.remote_refs()["refs/heads/main"], self.base)
 
     def test_remote_of_another_name(self):
         self.repo.git("remote", "rename", "origin", "up.stream/x")
@@ -205,7 +205,7 @@ class StateTest(PushCase):
         shutil.rmtree(self.remote.path)
         self.repo.save(a="two\n")
         with self.assert_unchanged():
-            self.push_refused("REPO_PUSH_FAILED")
+            self.push_refused("REPO_PUSH_REMOTE_NOT_FOUND")
 
 
 class DestinationTest(PushCase):
@@ -399,7 +399,10 @@ class RemoteSaysNoTest(PushCase):
         self.repo.save(a="two\n")
         self.assertEqual(
             self.push_refused_and_nothing_moved("REPO_PUSH_REJECTED"),
-            {"remote_says": "no refs/heads/main\nerror: hook declined to update refs/heads/main"},
+            {
+                "reason": "(hook declined)",
+                "remote_says": "no refs/heads/main\nerror: hook declined to update refs/heads/main",
+            },
         )
 
     def test_hook_says_much(self):

@@ -193,11 +193,9 @@ class LayoutTest(CommitCase):
             place.rename(kept)
         replacement(place, kept)
         try:
-            before = self.repo.snapshot()
-            with self.subTest(name=name):
+            with self.subTest(name=name), self.assert_kept():
                 self.assertEqual(self.commit_refused("REPO_UNSAFE_LAYOUT", "a"), {"place": name})
                 self.refused("REPO_UNSAFE_LAYOUT", "inspect_repo", workdir="app", view="status")
-                self.assertEqual(self.repo.snapshot(), before)
         finally:
             place.unlink()
             if there:

@@ -234,6 +234,11 @@ TEST(PushReport, TellsTheUsersBrokenConfiguration) {
   }
 }
 
+TEST(PushReport, TellsAReferenceThatIsNotTheOnlyOne) {
+  const std::string words = "error: dst refspec refs/heads/main matches more than one\n";
+  EXPECT_EQ(code_over_https(words, Stage::sending), "REPO_AMBIGUOUS_REMOTE");
+}
+
 TEST(PushReport, FailsWithoutACauseThatIsKnown) {
   EXPECT_EQ(code_over_https(""), "REPO_PUSH_FAILED");
   EXPECT_EQ(code_over_ssh("", "sh: 1: ssh: not found\n"), "REPO_PUSH_FAILED");

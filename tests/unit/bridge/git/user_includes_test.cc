@@ -27,7 +27,7 @@ class UserIncludesTest : public admin::Scratch {
     const auto entries = read_user_entries(places_, here_);
     if (!entries) return entries.error().code;
     std::string found = "-";
-    for (const auto& entry : *entries) {
+    for (const auto& entry : entries->entries) {
       if (entry.key == "user.email") found = entry.value.value_or("true");
     }
     return found;
@@ -184,13 +184,13 @@ TEST_F(UserIncludesTest, WritesEntriesThatReadTheSame) {
   const auto entries = read_user_entries(places_, here_);
   ASSERT_TRUE(entries);
   std::string text;
-  for (const auto& entry : *entries) text += config_text(entry);
+  for (const auto& entry : entries->entries) text += config_text(entry);
   const auto again = LocalConfig::parse(text);
   ASSERT_TRUE(again) << text;
-  ASSERT_EQ(again->entries().size(), entries->size());
-  for (std::size_t i = 0; i < entries->size(); ++i) {
-    EXPECT_EQ(again->entries()[i].key, (*entries)[i].key);
-    EXPECT_EQ(again->entries()[i].value, (*entries)[i].value);
+  ASSERT_EQ(again->entries().size(), entries->entries.size());
+  for (std::size_t i = 0; i < entries->entries.size(); ++i) {
+    EXPECT_EQ(again->entries()[i].key, entries->entries[i].key);
+    EXPECT_EQ(again->entries()[i].value, entries->entries[i].value);
   }
 }
 
