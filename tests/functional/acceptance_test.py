@@ -9,7 +9,9 @@ from bridge_case import BridgeCase
 CHECK = "#!/bin/sh\nwc -l <notes.txt\n"
 
 
-class AcceptanceTest(BridgeCase):
+class AcceptanceCase(BridgeCase):
+    """A clean workdir with a pinned action, which follows a remote."""
+
     settings = {
         "WORKDIR_01_DESCRIPTION": "the demonstration",
         "WORKDIR_01_REPO_ACTIONS_JSON": json.dumps(
@@ -35,6 +37,8 @@ class AcceptanceTest(BridgeCase):
         self.base = self.repo.save("the beginning")
         self.follow_origin()
 
+
+class AcceptanceTest(AcceptanceCase):
     def test_the_sequence(self):
         workdirs = self.data("inspect_repo", view="workdirs")
         self.assertEqual(
