@@ -66,6 +66,7 @@ struct Code {
   X(kConfigInvalid, "REPO_CONFIG_INVALID", unsupported) \
   X(kUserConfigInvalid, "GIT_USER_CONFIG_INVALID", unavailable) \
   X(kObjectMissing, "REPO_OBJECT_MISSING", not_found) \
+  X(kObjectDamaged, "REPO_OBJECT_DAMAGED", unsupported) \
   X(kSandboxUnavailable, "REPO_SANDBOX_UNAVAILABLE", unavailable) \
   X(kGitTimeout, "REPO_GIT_TIMEOUT", timeout) \
   X(kGitFailed, "REPO_GIT_FAILED", internal) \

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "bridge/git/loose_objects.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -39,6 +40,12 @@ Failure git_failure(int code, std::string_view doing) {
         policy::codes::kObjectMissing,
         "an object of the repository is missing (a partial clone, or damage); fetch it with git, "
         "then call again");
+  }
+  const bool damaged = code == GIT_EMISMATCH || last_error_says(kDamagedObject) ||
+                       (last != nullptr && last->klass == GIT_ERROR_ZLIB);
+  if (damaged) {
+    return policy::refuse(policy::codes::kObjectDamaged,
+                          "an object of the repository is damaged; `git fsck` in the workdir says which");
   }
   if (code == GIT_ELOCKED) {
     return policy::refuse(policy::codes::kRefLocked,

@@ -1,6 +1,7 @@
 // libgit2's objects with owners, and its errors as ours. The git room's only view of libgit2's memory.
 //
-// Errors: git_failure() turns a return code into REPO_OBJECT_MISSING, REPO_REF_LOCKED or REPO_GIT_FAILED.
+// Errors: git_failure() turns a return code into REPO_OBJECT_MISSING, REPO_OBJECT_DAMAGED,
+// REPO_REF_LOCKED or REPO_GIT_FAILED.
 // libgit2's own text may hold host paths, so it goes to the worker's log and never into a message.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "bridge/git/layout.h"
+#include "bridge/git/loose_objects.h"
 #include "bridge/git/memory_file.h"
 #include "platform/digest.h"
 #include "policy/codes.h"
@@ -225,6 +226,8 @@ Result<void> Repository::read_config() {
 
 Result<void> Repository::open_library(const std::string& root, const UserConfig& user) {
   RB_TRY(repository_, open_bare(root));
+  RB_TRY(objects_, platform::open_beneath(git_directory_.get(), "objects", OpenAs::location));
+  RB_CHECK(read_loose_objects(repository_.get(), objects_.get()));
   RB_TRY(config_copy_, memory_file(harmless_config(config_)));
   OwnedConfig config;
   RB_CHECK(git_check(git_config_new(into(config)), "make a configuration"));

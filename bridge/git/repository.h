@@ -81,6 +81,7 @@ class Repository {
   platform::UniqueFd git_directory_;
   platform::UniqueFd config_copy_;
   LocalConfig config_;
+  platform::UniqueFd objects_;  // outlives the repository, which reads through it
   OwnedRepository repository_;
 };
 
