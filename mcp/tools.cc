@@ -229,6 +229,7 @@ Json push_repo() {
                         {"to", schema::string()},
                         {"result", schema::string()},
                         {"host", schema::or_null(schema::string())},
+                        {"tracking_updated", schema::boolean()},
                         {"commits", schema::list_of(outgoing_commit())},
                         {"truncated", schema::boolean()}}));
 }

@@ -108,8 +108,9 @@ class Push {
     RB_CO_CHECK(check_made_here(outgoing["commits"]));
     const bool up_to_date = outgoing["up_to_date"].get<bool>();
     if (!up_to_date) RB_CO_CHECK(co_await send());
-    RB_CO_CHECK(co_await track());
-    co_return answer(heads, outgoing, up_to_date);
+    // The commits are there, whatever becomes of our own note of it.
+    const auto tracked = co_await track();
+    co_return answer(heads, outgoing, up_to_date, tracked && !plan_.tracking.empty());
   }
 
  private:
@@ -295,14 +296,15 @@ class Push {
     co_return read_push_report(outcome.out.bytes, words, plan_.reference).map([](PushResult) {});
   }
 
-  [[nodiscard]] Json answer(const std::vector<RemoteHead>& heads, const Json& outgoing,
-                            bool up_to_date) const {
+  [[nodiscard]] Json answer(const std::vector<RemoteHead>& heads, const Json& outgoing, bool up_to_date,
+                            bool tracked) const {
     const auto tip = std::ranges::find(heads, plan_.reference, &RemoteHead::reference);
     return Json{{"ref", plan_.reference},
                 {"from", tip == heads.end() ? Json() : Json(tip->oid)},
                 {"to", plan_.oid},
                 {"result", up_to_date ? "up_to_date" : "pushed"},
-                {"host", destination_->host()},
+                {"host", destination_->host().empty() ? Json() : Json(destination_->host())},
+                {"tracking_updated", tracked},
                 {"commits", outgoing["commits"]}};
   }
 

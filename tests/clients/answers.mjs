@@ -109,6 +109,7 @@ const push = () => ({
   to: OID,
   result: 'pushed',
   host: null,
+  tracking_updated: true,
   commits: [{ oid: OID, subject: 'Why', paths_count: 1 }],
 });
 

@@ -93,7 +93,8 @@ class AcceptanceTest(AcceptanceCase):
                 "from": self.base,
                 "to": made["commit"],
                 "result": "pushed",
-                "host": "",
+                "host": None,
+                "tracking_updated": True,
                 "commits": [{"oid": made["commit"], "subject": "notes: a second one", "paths_count": 1}],
             },
         )

@@ -39,7 +39,8 @@ class PushTest(PushCase):
                 "from": self.base,
                 "to": head,
                 "result": "pushed",
-                "host": "",
+                "host": None,
+                "tracking_updated": True,
                 "commits": [{"oid": head, "subject": "the subject", "paths_count": 2}],
             },
         )
@@ -437,6 +438,65 @@ class RemoteSaysNoTest(PushCase):
         self.remote.git("branch", "-m", "main", "main/x")
         self.repo.save(a="two\n")
         self.push_refused_and_nothing_moved("REPO_PUSH_REJECTED")
+
+
+class RaceTest(PushCase):
+    """What happens in the workdir while git speaks to the remote, done by a hook of the remote."""
+
+    def during(self, script):
+        """The hook runs this in the workdir; it knows HERE, the workdir, and THERE, what git was told to push from."""
+        self.result = self.host.path / "during"
+        self.addCleanup(lambda: self.result.unlink(missing_ok=True))
+        self.hook(
+            "pre-receive",
+            f"unset GIT_DIR GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\n"
+            f"HERE={self.repo.path}\nTHERE=$(echo {self.host.state}/transport/*)\ncd $HERE\nexec >{self.result} 2>&1\n"
+            f"{script}\nexit 0\n",
+        )
+
+    def hook(self, name, script):
+        hook = self.remote.path / "hooks" / name
+        hook.write_text(f"#!/bin/sh\n{script}")
+        hook.chmod(0o755)
+
+    def test_branch_moves(self):
+        captured = self.repo.save("captured", a="two\n")
+        self.during("git commit -q --amend -m another && git rev-parse HEAD")
+        pushed = self.push()
+        self.assertEqual(pushed["to"], captured)
+        self.assertEqual(self.remote_refs()["refs/heads/main"], captured)
+        self.assertEqual(self.result.read_text().strip(), self.repo.head())
+        self.assertNotEqual(self.repo.head(), captured)
+
+    def test_branch_goes_and_everything_is_packed(self):
+        captured = self.repo.save("captured", a="two\n")
+        self.during(
+            "git reset -q --hard HEAD~ && git reflog expire --expire=all --all && git gc -q --prune=now && echo packed"
+        )
+        pushed = self.push()
+        self.assertEqual(self.result.read_text().strip(), "packed")
+        self.assertEqual((pushed["to"], self.remote_refs()["refs/heads/main"]), (captured, captured))
+        # The commit is not here any more, so that nothing can name it.
+        self.assertEqual(pushed["tracking_updated"], False)
+        self.assert_sound(self.remote)
+
+    def test_alternates_appear(self):
+        """What another repository holds is out of git's reach, as it is not for git in the workdir."""
+        other = self.host.path / "other.git"
+        self.host.user.git(self.host.path, "init", "-q", "--bare", other)
+        self.addCleanup(shutil.rmtree, other)
+        secret = self.host.user.git(other, "hash-object", "-w", "--stdin", input=b"secret\n").stdout.decode().strip()
+        self.repo.save("captured", a="two\n")
+        self.during(
+            f"echo {other}/objects >.git/objects/info/alternates\n"
+            f"git cat-file -e {secret} && echo here\n"
+            f"git --git-dir=$THERE cat-file -e HEAD 2>/dev/null\n"
+            f"git --git-dir=$THERE cat-file -e {self.base} && echo base there\n"
+            f"git --git-dir=$THERE cat-file -e {secret} 2>/dev/null || echo not there"
+        )
+        self.assertEqual(self.push()["tracking_updated"], False)
+        said = self.result.read_text().splitlines()
+        self.assertEqual([line for line in said if "nesting" not in line], ["here", "base there", "not there"])
 
 
 class OutgoingTest(PushCase):
