@@ -64,6 +64,16 @@ class LookAndCommitTest(CanaryCase):
         self.repo.save("by git", b="two\n")
         self.assert_silent("pre-commit")
 
+    def test_hooks_in_configuration(self):
+        # git has these from 2.54 on.
+        events = ("pre-commit", "post-commit", "reference-transaction", "post-index-change")
+        for event in events:
+            self.repo.config(f"hook.x-{event}.command", self.canary(event))
+            self.repo.config(f"hook.x-{event}.event", event)
+        self.repo.save("by git", a="two\n")
+        known = tuple(map(int, self.repo.git("version").split()[2].split(".")[:2])) >= (2, 54)
+        self.assert_silent(*(events if known else ()))
+
     def test_commands_in_configuration(self):
         self.repo.config("core.fsmonitor", self.canary("fsmonitor"))
         self.repo.config("commit.gpgSign", "true")
@@ -130,6 +140,56 @@ class LookAndCommitTest(CanaryCase):
         self.refused("REPO_OBJECT_MISSING", "inspect_repo", workdir="app", view="diff", paths=["a"])
         self.assertEqual(self.entries().keys(), {"a"})
         self.assertEqual(self.sung(), set())
+
+
+class RedirectionTest(CanaryCase):
+    """Where git itself is led astray, and the bridge refuses by name."""
+
+    def test_log_that_is_a_link(self):
+        startup = self.aviary / "startup-file"
+        startup.write_text("")
+        log = self.repo.git_dir / "logs/refs/heads/main"
+        log.unlink()
+        log.symlink_to(startup)
+        self.repo.save("written by git", a="two\n")
+        self.assertIn("written by git", startup.read_text())
+        startup.write_text("")
+        self.repo.write("a", "three\n")
+        self.assertEqual(self.commit_refused("REPO_UNSAFE_LAYOUT", "a"), {"place": "logs/refs/heads/main"})
+        self.refused("REPO_UNSAFE_LAYOUT", "inspect_repo", workdir="app", view="status")
+        self.assertEqual(startup.read_text(), "")
+
+    def test_work_tree_elsewhere(self):
+        elsewhere = self.aviary / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "a").write_text("not ours\n")
+        self.repo.config("core.worktree", str(elsewhere))
+        self.assertIn("+not ours", self.repo.git("diff"))
+        self.refused("REPO_UNSUPPORTED_LAYOUT", "inspect_repo", workdir="app", view="diff", paths=["a"])
+
+    def test_objects_of_another_repository(self):
+        other = self.aviary / "other.git"
+        self.host.user.git(self.aviary, "init", "-q", "--bare", other)
+        hashed = self.host.user.git(other, "hash-object", "-w", "--stdin", input=b"top secret\n")
+        secret = hashed.stdout.decode().strip()
+        self.repo.write(".git/objects/info/alternates", f"{other}/objects\n")
+        self.assertEqual(self.repo.git("cat-file", "-p", secret), "top secret")
+        self.refused("REPO_ALTERNATES", "inspect_repo", workdir="app", view="status")
+        self.commit_refused("REPO_ALTERNATES", "a")
+
+    def test_url_rewritten_by_the_repository(self):
+        self.follow_origin()
+        evil = self.aviary / "evil.git"
+        self.host.user.git(self.aviary, "init", "-q", "--bare", evil)
+        self.repo.config(f"url.file://{evil}.insteadOf", self.remote.url)
+        self.repo.save("by git", a="two\n")
+        self.repo.git("push", "-q")
+        branch = self.host.user.git(evil, "rev-parse", "refs/heads/main").stdout.decode().strip()
+        self.assertEqual(branch, self.repo.head())
+        head = self.repo.save("by us", a="three\n")
+        self.push()
+        self.assertEqual(self.remote.git("rev-parse", "refs/heads/main"), head)
+        self.assertEqual(self.host.user.git(evil, "rev-parse", "refs/heads/main").stdout.decode().strip(), branch)
 
 
 class PushTest(CanaryCase):

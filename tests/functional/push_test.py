@@ -440,6 +440,33 @@ class RemoteSaysNoTest(PushCase):
         self.push_refused_and_nothing_moved("REPO_PUSH_REJECTED")
 
 
+class HangingRemoteTest(PushCase):
+    settings = {"WORKDIR_01_PUSH_TIMEOUT_SECONDS": "2"}
+
+    def test_hook_that_hangs(self):
+        hook = self.remote.path / "hooks" / "pre-receive"
+        told = self.host.path / "pid"
+        hook.write_text(f"#!/bin/sh\necho $$ >{told}\nexec sleep 600\n")
+        hook.chmod(0o755)
+        self.repo.save(a="two\n")
+        self.push_refused("REPO_PUSH_TIMEOUT")
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(told.read_text()), 0)
+        self.assertEqual(self.remote_refs()["refs/heads/main"], self.base)
+        hook.unlink()
+        self.assertEqual(self.push()["result"], "pushed")
+
+    def test_hook_that_talks_without_end(self):
+        hook = self.remote.path / "hooks" / "pre-receive"
+        hook.write_text("#!/bin/sh\nexec yes 'still here' >&2\n")
+        hook.chmod(0o755)
+        self.repo.save(a="two\n")
+        data, error = self.call("push_repo", workdir="app")
+        self.assertIsNone(data)
+        self.assertIn(error["code"], ("REPO_PUSH_OUTPUT_LIMIT", "REPO_PUSH_TIMEOUT"))
+        self.assertLess(len(str(error)), 4000)
+
+
 class RaceTest(PushCase):
     """What happens in the workdir while git speaks to the remote, done by a hook of the remote."""
 

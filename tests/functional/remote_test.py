@@ -86,6 +86,17 @@ class SshTest(RemoteCase):
         self.addCleanup(self.configure, "core.sshCommand")
         self.assertEqual(self.push()["result"], "pushed")
 
+    def test_ssh_command_of_the_repository_is_not_run(self):
+        canary = self.host.path / "canary"
+        self.addCleanup(lambda: canary.unlink(missing_ok=True))
+        self.repo.config("core.sshCommand", f"touch {canary} && ssh")
+        self.repo.config("ssh.variant", "ssh")
+        self.repo.git("ls-remote", "origin")
+        self.assertTrue(canary.exists())
+        canary.unlink()
+        self.assertEqual(self.push()["result"], "pushed")
+        self.assertFalse(canary.exists())
+
     def test_key_that_the_server_does_not_know(self):
         stranger = self.server.stranger()
         self.server.write_config(f"IdentityAgent {stranger.socket}\n")
@@ -194,6 +205,28 @@ class HttpsTest(RemoteCase):
         self.repo.config("credential.helper", f"!touch {canary};:")
         self.assert_nothing_arrives("REPO_PUSH_CREDENTIALS_MISSING")
         self.assertFalse(canary.exists())
+
+    def test_transport_settings_of_the_repository_count_for_nothing(self):
+        closed, port = remotes.closed_port()
+        self.addCleanup(closed.close)
+        poison = {
+            "http.proxy": f"http://127.0.0.1:{port}",
+            "remote.origin.proxy": f"http://127.0.0.1:{port}",
+            "http.sslCAInfo": "/dev/null",
+            "http.curloptResolve": "127.0.0.1:443:127.0.0.2",
+            "http.extraHeader": "Authorization: Basic bm9ib2R5Om5vdGhpbmc=",
+            "http.cookieFile": "/etc/passwd",
+            "http.sslCert": "/dev/null",
+            "protocol.https.allow": "never",
+            "push.pushOption": "evil",
+            "remote.origin.push": "+refs/heads/*:refs/heads/*",
+            "remote.origin.mirror": "true",
+        }
+        for name, value in poison.items():
+            self.repo.config(name, value)
+        self.assertNotEqual(self.repo.run("push", "-q", check=False).returncode, 0)
+        self.assertEqual(self.push()["result"], "pushed")
+        self.assertEqual(self.refs(), [f"refs/heads/main {self.head}"])
 
     def test_no_helper(self):
         self.configure("credential.helper")
