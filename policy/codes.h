@@ -40,7 +40,6 @@ struct Code {
   X(kProtocolVersionUnsupported, "PROTOCOL_VERSION_UNSUPPORTED", unsupported) \
   X(kInvalidRequest, "INVALID_REQUEST", invalid) \
   X(kRequestTooLarge, "REQUEST_TOO_LARGE", too_large) \
-  X(kResponseTooLarge, "RESPONSE_TOO_LARGE", too_large) \
   X(kAuditUnavailable, "AUDIT_UNAVAILABLE", unavailable) \
   X(kPeerUnproven, "PEER_UNPROVEN", forbidden) \
   X(kWireTimeout, "WIRE_TIMEOUT", timeout) \
