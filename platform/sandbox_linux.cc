@@ -127,16 +127,20 @@ class Filter {
     bool added = true;
     for (const int call : kAllowedCalls) added = allow(call, {}) && added;
     // Memory that can be executed is what was there from the start.
-    const scmp_arg_cmp not_executable = SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+    // (The library's macros for arguments are C, which clang does not take for C++.)
+    const scmp_arg_cmp not_executable{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
     added = allow(SCMP_SYS(mmap), {not_executable}) && allow(SCMP_SYS(mprotect), {not_executable}) && added;
     // Modes of files: never an executable, setuid or setgid bit, and only through a descriptor.
     constexpr scmp_datum_t kNeverSet = 07111;
-    added = allow(SCMP_SYS(fchmod), {SCMP_A1_64(SCMP_CMP_MASKED_EQ, kNeverSet, 0)}) && added;
+    const scmp_arg_cmp plain_mode{.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = kNeverSet, .datum_b = 0};
+    added = allow(SCMP_SYS(fchmod), {plain_mode}) && added;
     // Times too only through a descriptor: without a name.
-    added = allow(SCMP_SYS(utimensat), {SCMP_A1_64(SCMP_CMP_EQ, 0, 0)}) && added;
+    const scmp_arg_cmp no_name{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0};
+    added = allow(SCMP_SYS(utimensat), {no_name}) && added;
     // abort() signals the process itself.
     const auto self = static_cast<scmp_datum_t>(::getpid());
-    added = allow(SCMP_SYS(tgkill), {SCMP_A0_64(SCMP_CMP_EQ, self, 0)}) && added;
+    const scmp_arg_cmp to_itself{.arg = 0, .op = SCMP_CMP_EQ, .datum_a = self, .datum_b = 0};
+    added = allow(SCMP_SYS(tgkill), {to_itself}) && added;
     if (!added) return unavailable("a seccomp filter that fits", EINVAL);
     const int rc = ::seccomp_load(context_.get());
     return rc == 0 ? Result<void>() : unavailable("seccomp", -rc);
