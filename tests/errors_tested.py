@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Checks that every code of docs/ERRORS.md is expected by a test: that its name, or its constant of
+policy/codes.h, stands in a test file on a line that does not itself make the error.
+
+    errors_tested.py ROOT    exit 1 and one line for each code that no test expects
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from errors_documented import platform_codes, policy_codes
+
+TESTS = ("*_test.cc", "*_test.py", "test_*.py", "*.mjs")
+# Stand-ins make errors for the programs under test.
+MAKES_IT = re.compile(r"refuse\(|\.code\s*=|error_body")
+
+
+def lines_of_tests(root):
+    for pattern in TESTS:
+        for file in sorted((root / "tests").rglob(pattern)):
+            if "node_modules" not in file.parts:
+                yield from file.read_text(encoding="utf-8").splitlines()
+
+
+def untested(root):
+    names = {code: {code, constant} for constant, (code, _) in policy_codes(root).items()}
+    names.update({code: {code} for code, _ in platform_codes(root)})
+    expected = set()
+    for line in lines_of_tests(root):
+        if not MAKES_IT.search(line):
+            expected |= set(re.findall(r"\w+", line))
+    return sorted(code for code, spellings in names.items() if not spellings & expected)
+
+
+def main():
+    found = untested(Path(sys.argv[1]))
+    print("\n".join(f"no test expects {code}" for code in found) or "every code is expected by a test")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
