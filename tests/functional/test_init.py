@@ -50,6 +50,7 @@ class Init(AdminCase):
 
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(name, done.stderr)
+                self.assertIn("CONFIG_TARGET_UNSAFE", done.stderr)
                 self.assertEqual(os.listdir(fresh), [name])
                 self.assertEqual((fresh / name).read_text(), "mine")
 

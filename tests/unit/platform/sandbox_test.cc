@@ -1,0 +1,92 @@
+#include "platform/sandbox.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "tests/children/without_landlock.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace repobridge::platform {
+namespace {
+
+using tests::TemporaryDirectory;
+
+// What `work` answers in a process of its own, since there is no way back out of a sandbox.
+template <class Work>
+bool holds_in_child(Work work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work() ? 0 : 1);
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int open_errno(const std::string& path, int flags) {
+  const UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
+  return fd.valid() ? 0 : errno;
+}
+
+class SandboxTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!check_sandbox()) GTEST_SKIP() << "this kernel has no Landlock or no seccomp";
+  }
+
+  // The sandbox with `granted` to read and `written` to write.
+  [[nodiscard]] bool enter() const {
+    return enter_sandbox({{.descriptor = granted_.get(), .access = Access::read},
+                          {.descriptor = written_.get(), .access = Access::write}})
+        .has_value();
+  }
+
+  TemporaryDirectory place_;
+  std::string other_ = place_.write("other", "other");
+  std::string inside_ = place_.make("granted") + "/file";
+  std::string fresh_ = place_.make("written") + "/file";
+  UniqueFd granted_{::open((place_ / "granted").c_str(), O_PATH | O_CLOEXEC)};
+  UniqueFd written_{::open((place_ / "written").c_str(), O_PATH | O_CLOEXEC)};
+};
+
+TEST_F(SandboxTest, WhatIsGrantedCanBeReadAndWritten) {
+  place_.write("granted/file", "text");
+  EXPECT_TRUE(holds_in_child([&] {
+    return enter() && open_errno(inside_, O_RDONLY) == 0 && open_errno(fresh_, O_WRONLY | O_CREAT) == 0;
+  }));
+  EXPECT_TRUE(tests::exists(fresh_));
+}
+
+TEST_F(SandboxTest, OtherFilesCannot) {
+  place_.write("granted/file", "text");
+  EXPECT_TRUE(holds_in_child([&] {
+    return enter() && open_errno(other_, O_RDONLY) == EACCES &&
+           open_errno("/etc/passwd", O_RDONLY) == EACCES && open_errno(inside_, O_WRONLY) == EACCES;
+  }));
+}
+
+TEST_F(SandboxTest, NoSocketsProcessesOrSignals) {
+  const pid_t parent = ::getpid();
+  EXPECT_TRUE(holds_in_child([&] {
+    if (!enter()) return false;
+    const bool no_socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0;
+    const bool no_signal = ::kill(parent, 0) != 0;
+    return no_socket && no_signal && ::fork() < 0;
+  }));
+}
+
+TEST_F(SandboxTest, NeedsLandlock) {
+  EXPECT_TRUE(holds_in_child([&] {
+    if (!tests::hide_landlock()) return false;
+    const auto checked = check_sandbox();
+    const auto entered = enter_sandbox({});
+    return !checked && checked.error().code == "SANDBOX_UNAVAILABLE" && !entered &&
+           entered.error().code == "SANDBOX_UNAVAILABLE";
+  }));
+}
+
+}  // namespace
+}  // namespace repobridge::platform
