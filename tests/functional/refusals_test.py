@@ -149,6 +149,16 @@ class WhatAPushMayNotCarry(PushCase):
         self.push_refused("REPO_PUSH_TOO_MANY_COMMITS")
 
 
+class LoudRemote(PushCase):
+    def test_more_words_than_are_read(self):
+        hook = self.remote.path / "hooks/pre-receive"
+        hook.write_text("#!/bin/sh\nyes 'so much to say' >&2\n")
+        hook.chmod(0o755)
+        self.repo.save(a="two\n")
+
+        self.push_refused("REPO_PUSH_OUTPUT_LIMIT")
+
+
 class OnlyWhatTheBridgeMade(PushCase):
     settings = {"WORKDIR_01_PUSH_ONLY_BRIDGE_COMMITS": "true"}
 

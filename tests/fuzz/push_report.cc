@@ -1,9 +1,11 @@
 // What git and a remote said about a push: nothing is taken for success that did not say so of this very
-// reference, and the remote's words are bounded and plain. The input is stdout, NUL, stderr.
+// reference, and the remote's words are bounded and plain. The input is stdout,
+// NUL, stderr, NUL, the log of ssh.
 #include "bridge/git/push_report.h"
 
 #include <algorithm>
 
+#include "policy/codes.h"
 #include "policy/text.h"
 #include "tests/fuzz/target.h"
 
@@ -28,19 +30,34 @@ void check_heads(std::string_view out) {
   }
 }
 
+void check_report(std::string_view out, const git::Conversation& said) {
+  const auto report = git::read_push_report(out, said, kReference);
+  if (report) {
+    must(out.find(":" + kReference + "\t") != std::string_view::npos, "success names the reference");
+    return;
+  }
+  const Error& error = report.error();
+  must(policy::find_code(error.code) != nullptr, "a refusal has a code for callers");
+  const auto words = error.details == nullptr ? "" : error.details->value("remote_says", "");
+  must(words == git::remote_words(said.err) || words.empty(),
+       "a caller reads nothing but the remote's words");
+  must(
+      said.stage == git::Stage::sending || error.code != policy::codes::kPushInterrupted.name || !out.empty(),
+      "before anything was sent nothing was interrupted");
+}
+
 }  // namespace
 
 void one_input(std::string_view bytes) {
-  const auto parts = parts_of(bytes, 2, '\0');
+  using Scheme = policy::PushUrl::Scheme;
+  const auto parts = parts_of(bytes, 3, '\0');
   check_words(git::remote_words(parts[1]));
   check_heads(parts[0]);
-
-  const auto report = git::read_push_report(parts[0], parts[1], kReference);
-  if (!report) {
-    must(report.error().code.starts_with("REPO_PUSH_"), "a refusal is one of a push");
-    return;
+  for (const auto scheme : {Scheme::https, Scheme::ssh, Scheme::file}) {
+    for (const auto stage : {git::Stage::asking, git::Stage::sending}) {
+      check_report(parts[0], {.stage = stage, .scheme = scheme, .err = parts[1], .ssh_log = parts[2]});
+    }
   }
-  must(parts[0].find(":" + kReference + "\t") != std::string_view::npos, "success names the reference");
 }
 
 }  // namespace repobridge::fuzz
