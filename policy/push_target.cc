@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include "policy/codes.h"
 #include "policy/text.h"
@@ -84,7 +85,7 @@ Result<int> parse_port(std::string_view text) {
 struct Authority {
   std::string_view user;
   std::string_view host;
-  std::string_view port;
+  std::optional<std::string_view> port;
 };
 
 Authority split_authority(std::string_view authority) {
@@ -163,8 +164,9 @@ Result<PushUrl> PushUrl::parse(std::string_view url) {
   parsed.user_ = std::string(parts.user);
   parsed.host_ = lower_ascii(parts.host);
   parsed.port_ = parsed.scheme_ == Scheme::https ? kHttpsPort : kSshPort;
-  if (!parts.port.empty()) {
-    RB_TRY(parsed.port_, parse_port(parts.port));
+  // A colon without a number: git's ssh takes it for a part of the host's name.
+  if (parts.port) {
+    RB_TRY(parsed.port_, parse_port(*parts.port));
   }
   return parsed;
 }

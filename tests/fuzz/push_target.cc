@@ -18,11 +18,11 @@ void check_url(const PushUrl& url) {
   must(text.front() != '-', "a URL is no option");
   must(text.find("::") == std::string::npos || text.find('[') != std::string::npos, "no remote helper");
   must(url.host().empty() == (url.scheme() == PushUrl::Scheme::file), "only a file has no host");
-  const auto authority = text.substr(0, text.find('@'));
-  const auto after_scheme = authority.find("://");
-  must(text.find('@') == std::string::npos || after_scheme == std::string::npos ||
-           authority.find(':', after_scheme + 3) == std::string::npos,
-       "a URL carries no password");
+  const auto begin = text.find("://");
+  if (begin == std::string::npos) return;
+  const std::string authority = text.substr(begin + 3, text.find('/', begin + 3) - begin - 3);
+  const auto at = authority.find('@');
+  must(at == std::string::npos || authority.find(':') > at, "a URL carries no password");
 }
 
 }  // namespace

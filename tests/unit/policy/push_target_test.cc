@@ -96,7 +96,8 @@ TEST_F(BadPushUrl, WithoutAPlainHost) {
 TEST_F(BadPushUrl, WithoutAPortFromOneTo65535) {
   expect_refused({"https://example.org:0/r", "https://example.org:65536/r", "https://example.org:x/r",
                   "https://example.org:-1/r", "https://example.org:+1/r", "https://example.org:443x/r",
-                  "https://example.org:99999999999/r", "https://example.org:4:4/r"});
+                  "https://example.org:99999999999/r", "https://example.org:4:4/r", "https://example.org:/r",
+                  "ssh://git@example.org:/o/r", "ssh://g:/@example.org:22/o/r"});
 }
 
 TEST_F(BadPushUrl, WithAPathThatLeadsElsewhere) {
