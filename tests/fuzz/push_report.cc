@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "policy/codes.h"
+#include "policy/json.h"
 #include "policy/text.h"
 #include "tests/fuzz/target.h"
 
