@@ -226,8 +226,6 @@ Result<void> Repository::read_config() {
 
 Result<void> Repository::open_library(const std::string& root, const UserConfig& user) {
   RB_TRY(repository_, open_bare(root));
-  RB_TRY(objects_, platform::open_beneath(git_directory_.get(), "objects", OpenAs::location));
-  RB_CHECK(read_loose_objects(repository_.get(), objects_.get()));
   RB_TRY(config_copy_, memory_file(harmless_config(config_)));
   OwnedConfig config;
   RB_CHECK(git_check(git_config_new(into(config)), "make a configuration"));
@@ -238,6 +236,9 @@ Result<void> Repository::open_library(const std::string& root, const UserConfig&
   RB_CHECK(add(user.path(), GIT_CONFIG_LEVEL_GLOBAL));
   RB_CHECK(add(path_of_descriptor(config_copy_.get()), GIT_CONFIG_LEVEL_LOCAL));
   RB_CHECK(git_check(git_repository_set_config(repository_.get(), config.get()), "set the configuration"));
+  // Not before: asked for the object store, libgit2 reads the configuration that it has.
+  RB_TRY(objects_, platform::open_beneath(git_directory_.get(), "objects", OpenAs::location));
+  RB_CHECK(read_loose_objects(repository_.get(), objects_.get()));
   return git_check(git_repository_set_workdir(repository_.get(), root.c_str(), 0), "set the work tree");
 }
 
