@@ -89,6 +89,9 @@ Result<void> sync_file(int fd);
 // Creates `path`, which must not exist, with `mode`, durable when it returns.
 Result<void> create_file(const std::string& path, std::string_view bytes, mode_t mode);
 
+// An existing file whose end everything written goes to; a line in one write() never mixes with another's.
+Result<UniqueFd> open_to_append(const std::string& path);
+
 // Replaces `path` or creates it, with `mode`. Refused, and the target untouched, when what stands there is
 // not a regular file of this user that nobody else may write (TARGET_UNSAFE). Durable when it returns.
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode);

@@ -194,6 +194,12 @@ Result<void> create_file(const std::string& path, std::string_view bytes, mode_t
   return written;
 }
 
+Result<UniqueFd> open_to_append(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return os_failure("open a file to append to", errno);
+  return fd;
+}
+
 Result<void> check_publishable(const std::string& path) {
   struct stat s {};
   if (::lstat(path.c_str(), &s) != 0) {
