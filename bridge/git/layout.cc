@@ -47,7 +47,12 @@ Failure foreign(const std::string& name) {
                         policy::Json{{"place", name}});
 }
 
-// Loose objects are written below objects/xx, so none of these may lead elsewhere.
+bool is_hex_pair(std::string_view name) {
+  return name.size() == 2 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Loose objects are written below objects/xx, so none of these may lead elsewhere. Files beside them are what
+// a writer left that was killed in the middle of an object; git gc removes them.
 Result<void> check_object_directories(int git_directory) {
   auto objects = platform::open_beneath(git_directory, "objects", OpenAs::directory);
   // Without it this is no repository, as libgit2 will say.
@@ -56,7 +61,8 @@ Result<void> check_object_directories(int git_directory) {
   RB_TRY(const auto names, platform::list_directory(objects->get()));
   for (const auto& name : names) {
     RB_TRY(const auto facts, platform::facts_at(objects->get(), name));
-    if (facts && !facts->is_directory()) return unsafe("objects/" + name);
+    const bool file_may_be = facts && facts->is_regular() && !is_hex_pair(name);
+    if (facts && !facts->is_directory() && !file_may_be) return unsafe("objects/" + name);
   }
   return {};
 }
