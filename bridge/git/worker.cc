@@ -91,6 +91,18 @@ asio::awaitable<Result<Worker>> Worker::start(bridge::CallContext context, const
   co_return worker;
 }
 
+void Worker::watch(std::function<void()> ended) {
+  process_->socket.async_wait(Socket::wait_read,
+                              [ended = std::move(ended)](const boost::system::error_code& ec) {
+                                if (!ec) ended();
+                              });
+}
+
+void Worker::unwatch() {
+  boost::system::error_code ignored;
+  process_->socket.cancel(ignored);  // NOLINT(bugprone-unused-return-value)
+}
+
 asio::awaitable<Result<Json>> Worker::exchange(bridge::CallContext context, Json message) {
   Socket& socket = process_->socket;
   const wire::Timeout limit(context.executor, context.deadline.at(), [this] { process_->end(); });

@@ -1,11 +1,13 @@
 // A git worker seen from the bridge: a process to ask, with a limit on every answer.
 //
 // Promise: an answer comes by the deadline or the worker is killed; a worker that was killed, ended or
-// answered nonsense is not asked again. Destroying it kills it. Owns: the process and the socket. Threads:
-// the event loop's one; one question at a time. Errors: REPO_GIT_TIMEOUT, REPO_GIT_FAILED, CALL_CANCELLED,
-// and whatever the worker refuses with. Source: bridge/git/worker_protocol.h.
+// answered nonsense is not asked again. Destroying it kills it and waits for its end. Owns: the process and
+// the socket. Threads: the event loop's one; one question at a time. Errors: REPO_GIT_TIMEOUT,
+// REPO_GIT_FAILED, CALL_CANCELLED, and whatever the worker refuses with. Source:
+// bridge/git/worker_protocol.h.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "bridge/context.h"
@@ -39,6 +41,11 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker();
+
+  // While nothing is asked: `ended` is called from the event loop when the process ends or speaks unasked;
+  // not after this Worker is gone, but it may still be called when it was just about to be before unwatch().
+  void watch(std::function<void()> ended);
+  void unwatch();
 
   // One message there and one back, whatever it is.
   asio::awaitable<Result<policy::Json>> exchange(bridge::CallContext context, policy::Json message);

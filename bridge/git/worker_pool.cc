@@ -38,6 +38,7 @@ std::unique_ptr<WorkerPool::Kept> WorkerPool::take(const std::string& root) {
   auto worker = std::move(found->second);
   kept_.erase(found);
   worker->end_of_life.reset();
+  worker->worker.unwatch();
   return worker;
 }
 
@@ -47,6 +48,11 @@ void WorkerPool::keep(const bridge::CallContext& context, const std::string& roo
   const bool spent = worker->questions >= kMostQuestions || std::chrono::steady_clock::now() >= end;
   if (spent || kept_.contains(root)) return;
   worker->end_of_life.emplace(context.executor, end, [this, root] { kept_.erase(root); });
+  // One that dies meanwhile is not left as a zombie. By now another may be kept in its place.
+  worker->worker.watch([this, root, one = worker.get()] {
+    const auto found = kept_.find(root);
+    if (found != kept_.end() && found->second.get() == one) kept_.erase(found);
+  });
   kept_.emplace(root, std::move(worker));
 }
 
