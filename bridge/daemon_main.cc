@@ -20,15 +20,16 @@
 #include "bridge/server.h"
 #include "bridge/wire/config.h"
 #include "bridge/wire/key.h"
+#include "platform/file_lock.h"
 #include "platform/files.h"
 #include "platform/random.h"
+#include "policy/codes.h"
 
 namespace {
 
 using namespace repobridge;  // NOLINT(google-build-using-namespace): this is the program
 
 constexpr int kExitRefused = 2;
-constexpr std::size_t kGenerationBytes = 8;
 
 struct Options {
   std::string config;
@@ -62,17 +63,24 @@ std::vector<std::string> secrets_of(const wire::KeyRing& ring) {
   return secrets;
 }
 
-Result<void> prepare_directories(const policy::BridgePolicy& policy) {
+// The state directory is one bridge's at a time.
+Result<platform::FileLock> take_state(const policy::BridgePolicy& policy) {
   RB_CHECK(platform::make_private_directory(policy.state_dir));
   RB_CHECK(platform::make_private_directory(policy.lock_dir));
-  git::Transport::remove_leftovers(policy.state_dir);
-  return {};
+  auto lock = platform::FileLock::try_lock(policy.state_dir + "/bridge.lock");
+  if (!lock && lock.error().kind == Kind::busy) {
+    return policy::refuse(policy::codes::kBridgeRunning,
+                          "a bridge runs already on this state directory; stop it first");
+  }
+  return lock;
 }
 
 // Ready only when nothing of an earlier life stands in anybody's way.
 asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts, bridge::Server& server,
                             int ready_fd) {
   co_await bridge::recover_workdirs(executor, parts);
+  // Only now has an earlier life's push ended that may have worked there.
+  git::Transport::remove_leftovers(parts.policy.state_dir);
   bridge::tell_ready(ready_fd);
   bridge::log_event("ready");
   co_await server.run();
@@ -82,12 +90,13 @@ Result<void> serve(const Options& options) {
   RB_TRY(auto policy, wire::load_bridge_policy(options.config));
   RB_TRY(auto programs, find_programs());
   RB_TRY(const auto keys, read_keys(policy));
-  RB_CHECK(prepare_directories(policy));
+  RB_TRY(const auto state, take_state(policy));
   RB_TRY(auto audit, bridge::Audit::open(policy.state_dir));
   RB_TRY(auto ledger, bridge::CommitLedger::open(policy.state_dir));
-  RB_TRY(auto generation, platform::random_hex(kGenerationBytes));
+  RB_TRY(auto generation, runs::Generation::begin());
   RB_TRY(const auto listener, platform::Listener::bind(policy.socket_path));
   policy::Redactor redactor(policy.limits.secret_detection, secrets_of(*keys));
+  RB_CHECK(audit.start(generation.id));
   bridge::Parts parts{.policy = std::move(policy),
                       .programs = std::move(programs),
                       .audit = std::move(audit),
@@ -108,7 +117,7 @@ Result<void> serve(const Options& options) {
                  });
   loop.run();
   bridge::log_event("ended");
-  return {};
+  return parts.audit.stop(parts.generation.id);
 }
 
 }  // namespace

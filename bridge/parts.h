@@ -24,7 +24,7 @@ struct Parts {
   Audit audit;
   CommitLedger ledger;
   policy::Redactor redactor;
-  std::string generation;  // this life of the bridge
+  runs::Generation generation;
   // Leases whose writers are not proven gone: held as long as the bridge lives.
   std::vector<runs::Lease> poisoned;
   git::WorkerPool workers = {};

@@ -6,8 +6,8 @@
 #include "bridge/clock.h"
 #include "bridge/git/operations.h"
 #include "bridge/git/push.h"
+#include "bridge/leftover.h"
 #include "bridge/log.h"
-#include "bridge/recovery.h"
 #include "bridge/runs/lease.h"
 #include "bridge/wire/bounds.h"
 #include "bridge/wire/envelope.h"
@@ -104,27 +104,25 @@ asio::awaitable<Result<Json>> inspect(CallContext context, Parts& parts, const J
   co_return policy::refuse(codes::kInternalError, "a view has no code");
 }
 
-asio::awaitable<Result<runs::Lease>> take_lease(CallContext context, Parts& parts,
-                                                const policy::Approved& approved) {
+Result<runs::Lease> take_lease(const Parts& parts, const policy::Approved& approved) {
   const auto root = platform::open_directory(approved.workdir().path);
   if (!root) {
-    co_return policy::refuse(
+    return policy::refuse(
         codes::kWorkdirUnavailable,
         "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
   }
-  RB_CO_TRY(const auto facts, platform::facts_of(root->get()));
+  RB_TRY(const auto facts, platform::facts_of(root->get()));
   const auto poisoned = std::ranges::find_if(
       parts.poisoned, [&](const runs::Lease& lease) { return lease.root() == facts.identity; });
-  if (poisoned != parts.poisoned.end()) co_return runs::recovery_required(poisoned->holder());
-  RB_CO_TRY(auto run_id, platform::random_hex(kRunIdBytes));
+  if (poisoned != parts.poisoned.end()) return runs::recovery_required(poisoned->holder());
+  RB_TRY(auto run_id, platform::random_hex(kRunIdBytes));
   runs::Holder holder{.tool = std::string(name_of(policy::tool_of(approved.call()))),
                       .action = detail_of(approved.call()),
                       .since = utc_now(),
                       .run_id = std::move(run_id)};
-  RB_CO_TRY(auto locked,
-            runs::LockedWorkdir::lock(runs::LeasePlace::of(parts.policy.lock_dir, facts.identity)));
-  RB_CO_CHECK(co_await settle_leftover(context, parts, locked, facts.identity));
-  co_return std::move(locked).begin(std::move(holder), parts.generation);
+  RB_TRY(auto locked, runs::LockedWorkdir::lock(runs::LeasePlace::of(parts.policy.lock_dir, facts.identity)));
+  RB_CHECK(settle_leftover(locked, root->get()));
+  return std::move(locked).begin(std::move(holder), parts.generation);
 }
 
 asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const runs::Lease& lease,
@@ -136,27 +134,21 @@ asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const ru
   if (std::holds_alternative<policy::PushCall>(approved.call())) {
     co_return co_await git::push(context, parts, lease, workdir);
   }
-  auto answer =
-      co_await git::commit(context, parts, lease, workdir, std::get<policy::CommitCall>(approved.call()));
-  // The commit is there whatever becomes of its note; without the note it only cannot leave where policy asks
-  // for one.
-  if (answer) {
-    if (auto noted = parts.ledger.add((*answer)["commit"].get<std::string>()); !noted)
-      log_fault(noted.error());
-  }
-  co_return runs::Written{.answer = std::move(answer)};
+  co_return co_await git::commit(context, parts, lease, workdir,
+                                 std::get<policy::CommitCall>(approved.call()));
 }
 
 asio::awaitable<Result<Json>> write_under_lease(CallContext context, Parts& parts,
                                                 const policy::Approved& approved) {
-  RB_CO_TRY(auto lease, co_await take_lease(context, parts, approved));
+  RB_CO_TRY(auto lease, take_lease(parts, approved));
   auto written = co_await write(context, parts, lease, approved);
   if (!written.proven) {
+    if (const auto noted = lease.note_unproven(); !noted) log_fault(noted.error());
     parts.poisoned.push_back(std::move(lease));
     co_return policy::refuse(
         codes::kCleanupUnproven,
-        "something that this call started may still run, so the workdir stays closed to writers; "
-        "the administrator looks at it with `repobridge lease recover`");
+        "something that this call started may still run, or stand in .git, so the workdir stays closed "
+        "to writers; the administrator looks at it with `repobridge lease recover`");
   }
   RB_CO_CHECK(std::move(lease).release());
   co_return std::move(written.answer);

@@ -1,46 +1,52 @@
 #include "bridge/recovery.h"
 
-#include "bridge/git/operations.h"
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "bridge/leftover.h"
 #include "bridge/log.h"
+#include "bridge/runs/lease.h"
+#include "bridge/runs/supervisor_protocol.h"
+#include "platform/deadline.h"
+#include "platform/files.h"
 #include "platform/process_identity.h"
-#include "policy/call.h"
+#include "policy/codes.h"
 
 namespace repobridge::bridge {
 namespace {
 
-constexpr std::chrono::seconds kRecoveryLimit{20};
+// How long the supervisors of a dead bridge may take, and how often is looked.
+constexpr auto kEndOfEarlierLife = runs::kGrace + runs::kKillLimit + std::chrono::seconds{2};
+constexpr std::chrono::milliseconds kLookAgain{20};
 
-// Whether everything that wrote the record's writer started has ended with it.
-bool proven_gone(const runs::Guard& guard, const std::string& boot) {
-  return guard.boot != boot || guard.holder.tool == policy::name_of(policy::Tool::commit_repo_changes);
+// Whether the lock is held by helpers whose bridge has died; they end by themselves.
+bool held_by_the_dying(const runs::LeasePlace& place) {
+  const auto record = runs::read_record(place);
+  return record && *record && !platform::may_be_alive((*record)->bridge);
 }
 
-asio::awaitable<Result<void>> recover_workdir(CallContext context, Parts& parts,
-                                              const policy::Workdir& workdir) {
+asio::awaitable<Result<void>> recover_workdir(asio::any_io_executor executor, const Parts& parts,
+                                              const policy::Workdir& workdir, platform::Deadline patience) {
   RB_CO_TRY(const auto root, platform::open_directory(workdir.path));
   RB_CO_TRY(const auto facts, platform::facts_of(root.get()));
-  RB_CO_TRY(auto locked,
-            runs::LockedWorkdir::lock(runs::LeasePlace::of(parts.policy.lock_dir, facts.identity)));
-  co_return co_await settle_leftover(context, parts, locked, facts.identity);
+  const auto place = runs::LeasePlace::of(parts.policy.lock_dir, facts.identity);
+  asio::steady_timer timer(executor);
+  for (;;) {
+    auto locked = runs::LockedWorkdir::lock(place);
+    if (locked) co_return settle_leftover(*locked, root.get());
+    if (patience.passed() || !held_by_the_dying(place)) co_return fail(std::move(locked).error());
+    timer.expires_after(kLookAgain);
+    (void)co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
 }
 
 }  // namespace
 
-asio::awaitable<Result<void>> settle_leftover(CallContext context, Parts& parts, runs::LockedWorkdir& locked,
-                                              platform::FileIdentity root) {
-  const std::string journal = git::commit_journal(parts.policy.state_dir, root);
-  RB_CO_CHECK(co_await git::recover_commit(context, parts, journal));
-  if (!locked.leftover()) co_return Result<void>();
-  RB_CO_TRY(const auto boot, platform::boot_id());
-  if (proven_gone(*locked.leftover(), boot)) RB_CO_CHECK(locked.settle());
-  co_return Result<void>();
-}
-
-asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, Parts& parts) {
+asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, const Parts& parts) {
+  const auto patience = platform::Deadline::after(kEndOfEarlierLife);
   for (const auto& [alias, workdir] : parts.policy.workdirs) {
-    CallContext context{
-        .executor = executor, .deadline = platform::Deadline::after(kRecoveryLimit), .stop = {}};
-    const auto recovered = co_await recover_workdir(context, parts, workdir);
+    const auto recovered = co_await recover_workdir(executor, parts, workdir, patience);
     // Busy, missing or damaged: the next writer's call says so to whoever asks.
     if (!recovered) log_fault(recovered.error());
   }

@@ -1,24 +1,16 @@
-// What a crash left: interrupted commits finished or undone, records of dead writers cleared where that is
-// proven.
+// What an earlier life of the bridge left in the workdirs, looked after before this one is ready: our own
+// locks in .git must not keep git waiting.
 //
-// Promise: with a workdir's lock held, nobody who worked under it lives, since the helpers hold the lock too.
-// A commit that stopped half-way is brought to one of its two ends. A record is cleared when its writer could
-// start nothing that outlives it (a commit), or when the machine was started since. Any other record stays,
-// and the workdir answers WORKDIR_RECOVERY_REQUIRED. Source: docs/ARCHITECTURE.md, "The writer lease".
+// Promise: waits for what an earlier life's helpers are still ending, within their own limits; a workdir in
+// which another bridge is at work is passed over. What is not proven stays for the administrator. Owns:
+// nothing.
 #pragma once
 
-#include "bridge/context.h"
 #include "bridge/parts.h"
-#include "bridge/runs/lease.h"
 #include "bridge/wire/asio_fwd.h"
 
 namespace repobridge::bridge {
 
-// Before a writer begins. Leaves the record in place when nothing is proven.
-asio::awaitable<Result<void>> settle_leftover(CallContext context, Parts& parts, runs::LockedWorkdir& locked,
-                                              platform::FileIdentity root);
-
-// At the bridge's start, for every workdir: our own locks in .git must not keep git waiting.
-asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, Parts& parts);
+asio::awaitable<void> recover_workdirs(asio::any_io_executor executor, const Parts& parts);
 
 }  // namespace repobridge::bridge

@@ -55,7 +55,7 @@ asio::awaitable<Result<void>> exchange_hello(wire::Channel& channel, const Parts
         "front and bridge were configured by different renderings; run `repobridge render`, then "
         "restart both");
   }
-  wire::ServerHello answer{.policy_digest = parts.policy.digest, .generation = parts.generation};
+  wire::ServerHello answer{.policy_digest = parts.policy.digest, .generation = parts.generation.id};
   co_return co_await send(channel, answer);
 }
 

@@ -128,7 +128,8 @@ struct Code {
   X(kPushRedirected, "REPO_PUSH_REDIRECTED", unavailable) \
   X(kPushRemoteError, "REPO_PUSH_REMOTE_ERROR", unavailable) \
   X(kUserSshConfigInvalid, "SSH_USER_CONFIG_INVALID", unavailable) \
-  /* The administrator's commands. */ \
+  /* The administrator's commands, and the bridge's start. */ \
+  X(kBridgeRunning, "BRIDGE_ALREADY_RUNNING", conflict) \
   X(kConfigInvalidSetting, "CONFIG_INVALID", invalid) \
   X(kConfigTargetUnsafe, "CONFIG_TARGET_UNSAFE", forbidden) \
   X(kConfigUnreadable, "CONFIG_UNREADABLE", invalid)

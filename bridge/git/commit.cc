@@ -5,6 +5,7 @@
 
 #include "bridge/git/history.h"
 #include "bridge/git/layout.h"
+#include "bridge/git/reference.h"
 #include "policy/codes.h"
 
 namespace repobridge::git {
@@ -124,6 +125,7 @@ Result<CommitBuilder> CommitBuilder::begin(const Repository& repository, CommitO
         "HEAD is detached, and a commit there would belong to no branch; switch to a branch first");
   }
   RB_CHECK(audit_layout(repository.git_directory(), {builder.head_.reference}));
+  if (!builder.head_.oid) RB_CHECK(check_name_free(repository, builder.head_.reference));
   RB_CHECK(builder.read_signature());
   return builder;
 }
@@ -139,9 +141,7 @@ Result<void> CommitBuilder::read_signature() {
                           "git knows no author: set user.name and user.email for the bridge's user, or "
                           "WORKDIR_XX_GIT_USER_NAME and _GIT_USER_EMAIL");
   }
-  // Reflog lines carry it too.
-  return git_check(git_repository_set_ident(repository_->get(), signature_->name, signature_->email),
-                   "use the identity");
+  return {};
 }
 
 Result<void> CommitBuilder::check_head_unmoved() {
@@ -198,18 +198,15 @@ Result<BuiltCommit> CommitBuilder::build(const std::string& index_path) {
                        {"files_changed", change.files},
                        {"insertions", change.insertions},
                        {"deletions", change.deletions}};
+  RB_CHECK(log(built.oid));
   return built;
 }
 
-Result<void> CommitBuilder::move_branch(const BuiltCommit& commit) {
-  const git_oid none{};
-  const git_oid* expected = head_.oid ? &*head_.oid : &none;
-  const std::string log = (head_.oid ? "commit: " : "commit (initial): ") + subject_of(order_.message);
-  OwnedReference moved;
-  const int code = git_reference_create_matching(into(moved), repository_->get(), head_.reference.c_str(),
-                                                 &commit.oid, 1, expected, log.c_str());
-  if (code == GIT_EMODIFIED || code == GIT_EEXISTS || code == GIT_ENOTFOUND) return head_moved();
-  return git_check(code, "move the branch");
+Result<void> CommitBuilder::log(const git_oid& commit) {
+  const Move move{.reference = head_.reference, .from = head_.oid, .to = commit};
+  const std::string message = (head_.oid ? "commit: " : "commit (initial): ") + subject_of(order_.message);
+  RB_CHECK(log_move(*repository_, move.reference, move, *signature_, message));
+  return log_move(*repository_, "HEAD", move, *signature_, message);
 }
 
 }  // namespace repobridge::git

@@ -1,13 +1,13 @@
 // A commit of exactly the named files, in the part that touches the repository's bytes. Its parent, which
-// parses nothing, holds the locks and puts the new index in place (bridge/git/commit_guard.h).
+// parses nothing, holds the locks and makes the two moves (bridge/git/repository_guard.h).
 //
 // Promise: the commit holds what the named files held when they were read, and nothing else that differs from
 // HEAD; what someone staged before is refused, not absorbed. No hook, filter, template or signature has a
-// part in it. The order: build() makes objects and the new index in the scratch directory and changes nothing
-// that git looks at; the parent then replaces the index; move_branch() moves the branch last,
-// compare-and-swap. Errors: REPO_DETACHED_HEAD, REPO_OPERATION_IN_PROGRESS, REPO_CONFLICTS,
-// REPO_STAGED_STATE, REPO_NOTHING_TO_COMMIT, REPO_IDENTITY_MISSING, REPO_HEAD_MOVED, PATH_NOT_FOUND,
-// REPO_PATH_*, REPO_HARD_LINK. Source: docs/ARCHITECTURE.md, "A commit".
+// part in it. build() makes objects, lines in the logs and the new index in the scratch directory; the parent
+// then replaces the index and moves the branch, which nobody could move meanwhile. Errors:
+// REPO_DETACHED_HEAD, REPO_OPERATION_IN_PROGRESS, REPO_CONFLICTS, REPO_STAGED_STATE, REPO_NOTHING_TO_COMMIT,
+// REPO_IDENTITY_MISSING, REPO_HEAD_MOVED, PATH_NOT_FOUND, REPO_PATH_*, REPO_HARD_LINK. Source:
+// docs/ARCHITECTURE.md, "A commit".
 #pragma once
 
 #include <optional>
@@ -43,10 +43,9 @@ class CommitBuilder {
 
   [[nodiscard]] const Head& head() const { return head_; }
 
-  // With the locks held. `index_path`: where the new index is to be written, in a directory of ours.
+  // With the locks of HEAD, its branch and the index held. `index_path`: where the new index is to be
+  // written, in a directory of ours.
   Result<BuiltCommit> build(const std::string& index_path);
-  // After the new index is in place.
-  Result<void> move_branch(const BuiltCommit& commit);
 
  private:
   CommitBuilder(const Repository& repository, CommitOrder order)
@@ -54,6 +53,7 @@ class CommitBuilder {
   Result<void> read_signature();
   Result<void> check_head_unmoved();
   Result<void> read_head_tree();
+  Result<void> log(const git_oid& commit);
 
   const Repository* repository_;
   CommitOrder order_;

@@ -4,6 +4,7 @@
 
 #include "bridge/environment.h"
 #include "bridge/git/destination.h"
+#include "bridge/git/operations.h"
 #include "bridge/git/push_report.h"
 #include "bridge/git/ssh_command.h"
 #include "bridge/git/transport.h"
@@ -119,10 +120,10 @@ class Push {
   }
 
   asio::awaitable<Result<void>> track() {
-    WorkerOrder order{.root = workdir_->path, .power = Power::track, .lease = lease_->descriptor()};
-    RB_CO_TRY(auto worker, co_await Worker::start(context_, *parts_, std::move(order)));
-    Json question{{"op", "track"}, {"tracking", plan_.tracking}, {"oid", plan_.oid}};
-    co_return (co_await worker.ask(context_, std::move(question))).map([](const Json&) {});
+    if (plan_.tracking.empty()) co_return Result<void>();
+    auto moved = co_await git::track(context_, *parts_, *lease_, *workdir_, plan_.tracking, plan_.oid);
+    *proven_ = *proven_ && moved.proven;
+    co_return std::move(moved.answer).map([](const Json&) {});
   }
 
   Result<Transport> make_transport() {

@@ -2,6 +2,7 @@
 
 #include "bridge/git/history.h"
 #include "bridge/git/layout.h"
+#include "bridge/git/reference.h"
 #include "policy/codes.h"
 #include "policy/text.h"
 
@@ -65,16 +66,22 @@ Result<Json> plan_push(const Repository& repository) {
               {"shallow", history.shallow_text() ? Json(*history.shallow_text()) : Json()}};
 }
 
-Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
-  if (tracking.empty()) return {};
+Result<bool> must_track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
   RB_CHECK(audit_layout(repository.git_directory(), {tracking}));
-  git_oid now{};
-  const bool there = git_reference_name_to_id(&now, repository.get(), tracking.c_str()) == 0;
-  if (there && git_oid_equal(&now, &oid) != 0) return {};
-  OwnedReference moved;
-  return git_check(
-      git_reference_create(into(moved), repository.get(), tracking.c_str(), &oid, 1, "update by push"),
-      "move the tracking branch");
+  RB_TRY(const auto now, repository.value_of(tracking));
+  if (!now) RB_CHECK(check_name_free(repository, tracking));
+  return !now || git_oid_equal(&*now, &oid) == 0;
+}
+
+Result<void> track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
+  RB_TRY(const auto now, repository.value_of(tracking));
+  OwnedSignature who;
+  if (git_signature_default(into(who), repository.get()) < 0) {
+    git_error_clear();
+    RB_CHECK(git_check(git_signature_now(into(who), "unknown", "unknown"), "sign a log's line"));
+  }
+  return log_move(repository, tracking, {.reference = tracking, .from = now, .to = oid}, *who,
+                  "update by push");
 }
 
 }  // namespace repobridge::git

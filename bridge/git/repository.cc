@@ -273,12 +273,16 @@ Result<Head> Repository::head() const {
                   policy::Json{{"place", "HEAD"}});
   }
   RB_CHECK(audit_layout(git_directory_.get(), {head.reference}));
-  git_oid oid{};
-  const int code = git_reference_name_to_id(&oid, repository_.get(), head.reference.c_str());
-  if (code == GIT_ENOTFOUND) return head;
-  RB_CHECK(git_check(code, "read the branch"));
-  head.oid = oid;
+  RB_TRY(head.oid, value_of(head.reference));
   return head;
+}
+
+Result<std::optional<git_oid>> Repository::value_of(const std::string& reference) const {
+  git_oid oid{};
+  const int code = git_reference_name_to_id(&oid, repository_.get(), reference.c_str());
+  if (code == GIT_ENOTFOUND) return std::nullopt;
+  RB_CHECK(git_check(code, "read a branch"));
+  return oid;
 }
 
 Result<std::optional<std::string>> Repository::operation() const {

@@ -49,6 +49,8 @@ class Repository {
   [[nodiscard]] Result<Head> head() const;
   // Of every remote, as configured.
   [[nodiscard]] std::vector<std::string> remote_urls() const;
+  // Where a reference is; nullopt when there is none of that name.
+  [[nodiscard]] Result<std::optional<git_oid>> value_of(const std::string& reference) const;
   // merge, rebase, cherry_pick, revert, bisect or am; nullopt when none is under way.
   [[nodiscard]] Result<std::optional<std::string>> operation() const;
   // What the branch is set up to follow; nullopt when it is not, or when the names are no plain branch.

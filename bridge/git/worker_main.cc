@@ -101,33 +101,25 @@ Result<CommitOrder> read_order(Fields& fields) {
   return order;
 }
 
-// The conversation of worker_protocol.h; the last answer is the caller's.
+// Asks for git's locks around `reference`; the answer says where a new index goes.
+Result<std::string> ask_for_locks(const std::string& reference) {
+  RB_CHECK(wire::write_frame(kWorkerSocket, encode_step("lock", {{"reference", reference}})));
+  RB_TRY(const auto locked, next_message());
+  RB_TRY(auto step, Fields::of(locked, "", kBadQuestion));
+  return step.text("index");
+}
+
+// What is to be in its place now: the bridge's to do.
+Json ready(const std::string& reference, const git_oid& oid, Json answer) {
+  return Json{{"reference", reference}, {"oid", hex_of(oid)}, {"answer", std::move(answer)}};
+}
+
 Result<Json> do_commit(const Repository& repository, Fields& fields) {
   RB_TRY(auto order, read_order(fields));
   RB_TRY(auto builder, CommitBuilder::begin(repository, std::move(order)));
-  RB_CHECK(wire::write_frame(kWorkerSocket, encode_step("lock")));
-  RB_TRY(const auto locked, next_message());
-  RB_TRY(auto step, Fields::of(locked, "", kBadQuestion));
-  RB_TRY(const auto index_path, step.text("index"));
-  RB_TRY(const auto built, builder.build(index_path));
-  const auto& old = builder.head().oid;
-  Json publish{{"reference", builder.head().reference},
-               {"old", old ? Json(hex_of(*old)) : Json()},
-               {"new", hex_of(built.oid)}};
-  RB_CHECK(wire::write_frame(kWorkerSocket, encode_step("publish", std::move(publish))));
-  RB_CHECK(next_message().map([](const Json&) {}));
-  RB_CHECK(builder.move_branch(built));
-  return built.summary;
-}
-
-// Where a branch is: asked after a worker was lost in the middle of a commit.
-Result<Json> do_resolve(const Repository& repository, Fields& fields) {
-  RB_TRY(const auto reference, fields.text("reference"));
-  git_oid oid{};
-  const int code = git_reference_name_to_id(&oid, repository.get(), reference.c_str());
-  if (code == GIT_ENOTFOUND) return Json{{"oid", nullptr}};
-  RB_CHECK(git_check(code, "read a branch"));
-  return Json{{"oid", hex_of(oid)}};
+  RB_TRY(const auto index_path, ask_for_locks(builder.head().reference));
+  RB_TRY(auto built, builder.build(index_path));
+  return ready(builder.head().reference, built.oid, std::move(built.summary));
 }
 
 Result<Json> do_plan_push(const Repository& repository, Fields& /*fields*/) { return plan_push(repository); }
@@ -154,18 +146,20 @@ Result<Json> do_inspect_outgoing(const Repository& repository, Fields& fields) {
 Result<Json> do_track(const Repository& repository, Fields& fields) {
   RB_TRY(const auto tracking, fields.text("tracking"));
   RB_TRY(const auto oid, read_oid(fields, "oid"));
+  RB_TRY(const bool must, must_track(repository, tracking, oid));
+  if (!must) return Json{{"answer", Json::object()}};
+  RB_CHECK(ask_for_locks(tracking).map([](const std::string&) {}));
   RB_CHECK(track(repository, tracking, oid));
-  return Json::object();
+  return ready(tracking, oid, Json::object());
 }
 
 struct Operation {
   std::string_view name;
   Result<Json> (*perform)(const Repository&, Fields&);
 };
-constexpr std::array<Operation, 7> kOperations{{{"status", do_status},
+constexpr std::array<Operation, 6> kOperations{{{"status", do_status},
                                                 {"diff", do_diff},
                                                 {"commit", do_commit},
-                                                {"resolve", do_resolve},
                                                 {"plan_push", do_plan_push},
                                                 {"inspect_outgoing", do_inspect_outgoing},
                                                 {"track", do_track}}};

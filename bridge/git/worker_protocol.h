@@ -1,12 +1,13 @@
 // What the bridge and a git worker say to each other over the worker's socket: frames of JSON, one question
-// and one answer, but for a commit, which is a conversation because the locks are the bridge's.
+// and one answer. Where a reference is to move the worker asks first, because git's locks are the bridge's,
+// and its answer is what the bridge then puts in place.
 //
 //   {"root", "power", "scratch", "sandbox_waived"}   the first message; the answer says whether it may begin
 //   {"op": …}  →  {"ok": true, "data": …}  |  {"ok": false, "error": {"code", "message", "details"?}}
 //
-//   commit:  {"op": "commit", …}            →  {"step": "lock"}
-//            {"step": "locked", "index"}    →  {"step": "publish", "reference", "old", "new"}
-//            {"step": "published"}          →  {"ok": …}
+//   commit, track:  {"op": …}                     →  {"step": "lock", "reference"}
+//                   {"step": "locked", "index"}   →  {"ok": true, "data": {"reference", "oid", "answer"}}
+//                   or at once, when nothing has to move:  {"ok": true, "data": {"answer"}}
 //
 // Promise: an answer carries errors with their code, and an unknown code becomes INTERNAL_ERROR.
 #pragma once

@@ -57,9 +57,9 @@ std::vector<std::string> written_directories(Power power) {
     case Power::look:
       return {};
     case Power::commit:
-      return {"objects", "refs/heads", "logs"};
+      return {"objects", "logs"};
     case Power::track:
-      return {"refs/remotes", "logs/refs/remotes"};
+      return {"logs/refs/remotes"};
   }
   std::abort();
 }

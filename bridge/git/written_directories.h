@@ -14,8 +14,8 @@ namespace repobridge::git {
 
 enum class Power : std::uint8_t {
   look,    // nothing is written
-  commit,  // objects, branches and logs
-  track,   // tracking branches and their logs
+  commit,  // objects and logs
+  track,   // logs of tracking branches
 };
 
 std::optional<Power> find_power(std::string_view name);

@@ -1,14 +1,14 @@
 // The writer lease: one writer per workdir, whoever it is.
 //
 // Promise: lock() never waits. It takes the workdir's lock file, named after the root's device and inode, so
-// that every configuration of this user means the same lock. begin() publishes a guard record beside it,
-// durable before it returns. release() clears the record and gives the lock up, and is called only when
-// everything the writer started is proven gone. A Lease that goes without release() leaves its record: the
-// workdir then asks for recovery. The lock's descriptor is passed on to the helpers that work under the
-// lease, so the lock is free only when the bridge and all of them have ended. Functions that write take a
-// `const Lease&`. Another program takes part by locking the file with flock(2); it is then shown as holder
-// `external`. Owns: the lock. Threads: one. Errors: WORKDIR_BUSY (details.holder), WORKDIR_RECOVERY_REQUIRED
-// (details.holder). Source: docs/ARCHITECTURE.md, "The writer lease".
+// that every configuration of this user means the same lock. begin() makes a record beside it, durable before
+// it returns. release() clears the record and gives the lock up, and is called only when everything the
+// writer started is proven gone. A Lease that goes without release() leaves its record, which says what a
+// later start must know. The lock's descriptor is passed on to the helpers that work under the lease, so the
+// lock is free only when the bridge and all of them have ended. Functions that write take a `const Lease&`.
+// Another program takes part by locking the file with flock(2); it is then shown as holder `external`.
+// Owns: the lock and the record. Threads: one. Errors: WORKDIR_BUSY (details.holder),
+// WORKDIR_RECOVERY_REQUIRED (details.holder). Source: docs/ARCHITECTURE.md, "The writer lease".
 #pragma once
 
 #include <memory>
@@ -17,6 +17,7 @@
 
 #include "platform/file_lock.h"
 #include "platform/files.h"
+#include "platform/process_identity.h"
 #include "platform/result.h"
 #include "policy/json.h"
 
@@ -31,27 +32,55 @@ struct Holder {
 };
 
 policy::Json to_json(const Holder& holder);
+// Stands in the environment of everything that a run of the holder's starts, so that it is found again when
+// its supervisor is lost. A child can take it away; it proves nothing.
+std::string environment_entry(const Holder& holder);
 
-// Where a workdir's lock and guard stand.
+// Where a workdir's lock and record stand.
 struct LeasePlace {
   platform::FileIdentity root;
   std::string lock_path;
-  std::string guard_path;
+  std::string record_path;
   static LeasePlace of(const std::string& lock_dir, const platform::FileIdentity& root);
 };
 
-// A root's device and inode, as file names of ours have them.
-std::string name_of(const platform::FileIdentity& root);
-
-// What a guard record says.
-struct Guard {
-  Holder holder;
-  std::string generation;  // of the bridge that wrote it
-  std::string boot;        // of the machine then
+// One life of the bridge.
+struct Generation {
+  std::string id;
+  std::string boot;  // of the machine
+  platform::ProcessIdentity process;
+  static Result<Generation> begin();
 };
 
-// nullopt: there is none. An unreadable record is an error: something wrote it.
-Result<std::optional<Guard>> read_guard(const LeasePlace& place);
+// What a record says: lines of JSON, of which the first is the writer's own and the rest tell what it did.
+// What no line tells was not begun, since a line is written before what it tells of.
+//
+//   {"version", "generation", "boot", "bridge", "tool", "action", "since", "run_id"}
+//   {"git": {…}}                              what of ours may stand in .git from now on; durable
+//   {"run": {"pid", "started", "receipt_sha256"}}   by repobridge-run, before it starts anything
+//   {"drained": "RECEIPT"}                          by repobridge-run, with proof that nothing is left. Only
+//   it
+//                                                   knows the receipt, since nobody can read its memory
+//   {"unproven": true}                              by the bridge: that proof is not enough
+struct Record {
+  Holder holder;
+  std::string generation;
+  std::string boot;
+  platform::ProcessIdentity bridge;
+  policy::Json git;                                     // null: nothing
+  std::optional<platform::ProcessIdentity> supervisor;  // of the last run
+  bool runs_drained = true;
+  bool unproven = false;
+
+  // Whether everything that the writer started is known to have ended, once the lock is free.
+  [[nodiscard]] bool proven_gone(const std::string& boot_now) const {
+    return boot != boot_now || (runs_drained && !unproven);
+  }
+};
+
+// nullopt: there is none, or one that was not finished, before which nothing began. An unreadable record is
+// an error: something else wrote it.
+Result<std::optional<Record>> read_record(const LeasePlace& place);
 
 class Lease;
 
@@ -60,22 +89,20 @@ class LockedWorkdir {
  public:
   static Result<LockedWorkdir> lock(LeasePlace place);
 
-  // The record of a writer that ended without release(). It must be settled before begin().
-  [[nodiscard]] const std::optional<Guard>& leftover() const { return leftover_; }
-  // The leftover is known to be harmless: its record goes.
+  // The record of a writer that ended without release(). It must be settled before begin(). An error: it
+  // cannot be read.
+  [[nodiscard]] const Result<std::optional<Record>>& leftover() const { return leftover_; }
+  // The leftover is known to be harmless, or the administrator says so: the record goes.
   Result<void> settle();
 
-  Result<Lease> begin(Holder holder, const std::string& generation) &&;
-
-  // For helpers that must keep the lock while they live.
-  [[nodiscard]] int descriptor() const { return lock_.descriptor(); }
+  Result<Lease> begin(Holder holder, const Generation& generation) &&;
 
  private:
   LockedWorkdir(platform::FileLock lock, LeasePlace place)
       : lock_(std::move(lock)), place_(std::move(place)) {}
   platform::FileLock lock_;
   LeasePlace place_;
-  std::optional<Guard> leftover_;
+  Result<std::optional<Record>> leftover_;
 };
 
 class Lease {
@@ -88,20 +115,34 @@ class Lease {
 
   [[nodiscard]] const Holder& holder() const { return holder_; }
   [[nodiscard]] const platform::FileIdentity& root() const { return place_.root; }
-  [[nodiscard]] int descriptor() const { return lock_->descriptor(); }
+  // For helpers that must keep the lock while they live, and write lines of their own.
+  [[nodiscard]] int lock() const { return lock_->descriptor(); }
+  [[nodiscard]] int record() const { return record_.get(); }
+
+  // Durable before it returns.
+  [[nodiscard]] Result<void> note_git(policy::Json git) const;
+  // From now on only the administrator clears the record.
+  [[nodiscard]] Result<void> note_unproven() const;
+
   // An error means that the record could not be removed: the workdir will ask for recovery.
   Result<void> release() &&;
 
  private:
   friend class LockedWorkdir;
-  Lease(platform::FileLock lock, LeasePlace place, Holder holder)
-      : lock_(std::move(lock)), place_(std::move(place)), holder_(std::move(holder)) {}
+  Lease(platform::FileLock lock, LeasePlace place, Holder holder, platform::UniqueFd record)
+      : lock_(std::move(lock)),
+        place_(std::move(place)),
+        holder_(std::move(holder)),
+        record_(std::move(record)) {}
+  [[nodiscard]] Result<void> append(const policy::Json& line) const;
   std::optional<platform::FileLock> lock_;
   LeasePlace place_;
   Holder holder_;
+  platform::UniqueFd record_;
 };
 
 // What a workdir answers while what its last writer left is not settled.
 Failure recovery_required(const Holder& holder);
+Failure recovery_required(const std::optional<Record>& leftover);
 
 }  // namespace repobridge::runs

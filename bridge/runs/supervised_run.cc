@@ -18,6 +18,8 @@
 #include "bridge/runs/supervisor_protocol.h"
 #include "bridge/wire/timeout.h"
 #include "platform/child_process.h"
+#include "platform/digest.h"
+#include "platform/random.h"
 #include "policy/codes.h"
 
 namespace repobridge::runs {
@@ -28,6 +30,7 @@ using Descriptor = asio::posix::stream_descriptor;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kChunkBytes = 65536;
+constexpr std::size_t kReceiptBytes = 16;
 // After the supervisor's end nobody of the run holds the pipes; who still does got them passed outside the
 // tree.
 constexpr std::chrono::milliseconds kHeldLimit{250};
@@ -51,6 +54,16 @@ Result<Pipe> make_control() {
     return os_failure("make a socket pair", errno);
   }
   return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
+}
+
+// Before the supervisor is there, which hears it first.
+Result<void> send_receipt(int control) {
+  RB_TRY(const auto secret, platform::random_hex(kReceiptBytes));
+  const std::string message = std::string(kReceipt) + " " + secret + " " + platform::sha256_hex(secret);
+  if (::send(control, message.data(), message.size(), MSG_NOSIGNAL) < 0) {
+    return os_failure("send a receipt", errno);
+  }
+  return {};
 }
 
 Failure start_failed(int os_code) {
@@ -204,14 +217,16 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   RB_CO_TRY(auto out, make_pipe());
   RB_CO_TRY(auto err, make_pipe());
   RB_CO_TRY(auto control, make_control());
+  RB_CO_CHECK(send_receipt(control.read.get()));
   platform::SpawnRequest spawn;
   spawn.program = request.supervisor;
   spawn.argv = {"repobridge-run", std::to_string(request.limit.count()), "--"};
   spawn.argv.insert(spawn.argv.end(), request.argv.begin(), request.argv.end());
   spawn.environment = request.environment;
+  spawn.environment.push_back(environment_entry(lease.holder()));
   spawn.standard_output = out.write.get();
   spawn.standard_error = err.write.get();
-  spawn.passed = {control.write.get(), lease.descriptor()};
+  spawn.passed = {control.write.get(), lease.lock(), lease.record()};
   spawn.working_directory = request.directory;
   auto supervisor = platform::ChildProcess::spawn(spawn);
   if (!supervisor) co_return start_failed(supervisor.error().os_code);

@@ -48,8 +48,9 @@ struct RunOutcome {
   std::chrono::milliseconds duration{0};
 };
 
-// What a writer leaves behind: its answer, and whether everything it started is known to be gone. Without
-// that the lease is not released, whatever the answer.
+// What a writer leaves behind: its answer, and whether nothing else is left of it: everything it started is
+// known to be gone, and so is what it put into .git to work there. Without that the lease is not released,
+// whatever the answer.
 struct Written {
   Result<policy::Json> answer;
   bool proven = true;

@@ -4,7 +4,8 @@
 //   repobridge-run DEADLINE_MS -- PROGRAM [ARGUMENT…]
 //
 // Static, single-threaded, without any library but the platform's core. Environment, directory and
-// descriptors 0 to 2 are the program's; descriptor 3 is the socket to the bridge.
+// descriptors 0 to 2 are the program's; the others are supervisor_protocol.h's. Before it starts anything it
+// says so in the writer's record, and there too it says when nothing is left, since the bridge may be gone.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,6 +19,8 @@
 
 #include "bridge/runs/supervisor_protocol.h"
 #include "platform/deadline.h"
+#include "platform/files.h"
+#include "platform/process_identity.h"
 #include "platform/process_tree.h"
 
 namespace {
@@ -37,6 +40,42 @@ void tell(std::string_view word, std::string_view rest = {}) {
   (void)::send(kSupervisorSocket, message.data(), message.size(), MSG_NOSIGNAL);
 }
 
+// What the bridge sends first, and what makes of it lines of the record.
+class Receipt {
+ public:
+  static Result<Receipt> hear() {
+    std::array<char, 256> message{};
+    ssize_t got = 0;
+    do {
+      got = ::recv(kSupervisorSocket, message.data(), message.size(), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return os_failure("hear from the bridge", errno);
+    const std::string_view text(message.data(), static_cast<std::size_t>(got));
+    const auto first = text.find(' ');
+    const auto second = text.rfind(' ');
+    if (text.substr(0, first) != kReceipt || first == second)
+      return os_failure("hear from the bridge", EPROTO);
+    return Receipt(std::string(text.substr(first + 1, second - first - 1)),
+                   std::string(text.substr(second + 1)));
+  }
+
+  [[nodiscard]] Result<void> note_start() const {
+    RB_TRY(const auto self, platform::identity_of(::getpid()));
+    return platform::write_all(kSupervisorRecord, R"({"run":{"pid":)" + std::to_string(self.pid) +
+                                                      R"(,"started":)" + std::to_string(self.started) +
+                                                      R"(,"receipt_sha256":")" + sha256_ + "\"}}\n");
+  }
+
+  [[nodiscard]] Result<void> note_drained() const {
+    return platform::write_all(kSupervisorRecord, R"({"drained":")" + secret_ + "\"}\n");
+  }
+
+ private:
+  Receipt(std::string secret, std::string sha256) : secret_(std::move(secret)), sha256_(std::move(sha256)) {}
+  std::string secret_;
+  std::string sha256_;
+};
+
 // The supervisor must not hold the run's output open: the bridge waits for its end.
 void let_go_of_output() {
   platform::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -45,18 +84,15 @@ void let_go_of_output() {
 
 class Run {
  public:
-  Run(pid_t leader, int child_events, std::chrono::milliseconds limit)
-      : leader_(leader), child_events_(child_events), deadline_(Deadline::after(limit)) {}
+  Run(pid_t leader, int child_events, std::chrono::milliseconds limit, const Receipt& receipt)
+      : leader_(leader), child_events_(child_events), deadline_(Deadline::after(limit)), receipt_(&receipt) {}
 
   // 0: proven gone.
   int follow() {
     for (;;) {
       const auto round = platform::reap();
       for (const auto& ended : round.ended) note_end(ended);
-      if (round.none_left) {
-        tell(kDrained, std::to_string(stragglers_));
-        return 0;
-      }
+      if (round.none_left) return say_drained();
       if (phase_ == Phase::killing) {
         if (phase_end_.passed()) {
           tell(kUnproven, std::to_string(platform::kill_descendants()));
@@ -71,6 +107,13 @@ class Run {
 
  private:
   enum class Phase { running, leader_ended, asked, killing };
+
+  int say_drained() const {
+    // A bridge that lives needs no record of it, and one that died finds none: both ways the safe one.
+    (void)receipt_->note_drained();
+    tell(kDrained, std::to_string(stragglers_));
+    return 0;
+  }
 
   void note_end(const platform::Reaped& ended) {
     if (ended.pid != leader_) return;
@@ -129,6 +172,7 @@ class Run {
   pid_t leader_;
   int child_events_;
   Deadline deadline_;
+  const Receipt* receipt_;
   Deadline phase_end_ = Deadline::after(std::chrono::milliseconds{0});
   Phase phase_ = Phase::running;
   bool leader_alive_ = true;
@@ -152,12 +196,15 @@ int main(int argc, char** argv) {
   (void)::fcntl(kSupervisorSocket, F_SETFD, FD_CLOEXEC);
   const auto child_events = platform::become_tree_root();
   if (!child_events) return fail_to_start(child_events.error().os_code);
+  const auto receipt = Receipt::hear();
+  if (!receipt) return fail_to_start(receipt.error().os_code);
+  if (const auto noted = receipt->note_start(); !noted) return fail_to_start(noted.error().os_code);
   const auto leader = platform::start_leader({arguments.begin() + 2, arguments.end()});
   if (!leader) {
-    (void)platform::reap();
+    if (platform::reap().none_left) (void)receipt->note_drained();
     return fail_to_start(leader.error().os_code);
   }
   tell(kStarted);
   let_go_of_output();
-  return Run(*leader, child_events->get(), std::chrono::milliseconds{limit}).follow();
+  return Run(*leader, child_events->get(), std::chrono::milliseconds{limit}, *receipt).follow();
 }

@@ -1,7 +1,11 @@
 // What the bridge and repobridge-run say to each other over the supervisor's socket (SOCK_SEQPACKET, so one
 // packet is one message). The socket is the lifeline too: when the bridge's end closes, the run ends.
 //
-//   from the bridge:  stop                       end the run
+//   from the bridge:  receipt SECRET SHA256      first, before anything is started: what the supervisor
+//   writes
+//                                                into the record when nothing is left, and the digest by
+//                                                which it is known; the bridge may be gone by then
+//                     stop                       end the run
 //   from the run:     started                    the program runs
 //                     failed ERRNO               it could not be started; nothing ran
 //                     exited CODE | signalled N  how the program itself ended
@@ -18,9 +22,12 @@
 
 namespace repobridge::runs {
 
-// The supervisor's end of the socket.
+// The supervisor's descriptors: its end of the socket, the workdir's lock, which it only keeps, and the
+// writer's record (bridge/runs/lease.h), which it appends to.
 inline constexpr int kSupervisorSocket = 3;
+inline constexpr int kSupervisorRecord = 5;
 
+inline constexpr std::string_view kReceipt = "receipt";
 inline constexpr std::string_view kStop = "stop";
 inline constexpr std::string_view kStarted = "started";
 inline constexpr std::string_view kFailed = "failed";

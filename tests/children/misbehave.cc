@@ -1,0 +1,313 @@
+// Programs that do to their supervisor what programs do. One binary; the first argument says what.
+//
+//   misbehave MODE [LIFE] [GO MARKER]
+//
+// LIFE is a FIFO that a test reads: every process of the tree holds it open for writing, so its end of file
+// is the end of them all. A process that has reached the state its mode is about writes its id there as a
+// line. GO is a FIFO from which the late writer waits for a byte before it makes the file MARKER.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace {
+
+int life = -1;
+const char* go = nullptr;
+const char* marker = nullptr;
+
+void report() {
+  const std::string line = std::to_string(::getpid()) + "\n";
+  if (life >= 0) (void)!::write(life, line.data(), line.size());
+}
+
+[[noreturn]] void stay() {
+  for (;;) ::pause();
+}
+
+[[noreturn]] void report_and_stay() {
+  report();
+  stay();
+}
+
+void ignore_all_signals() {
+  for (int number = 1; number < NSIG; ++number) (void)std::signal(number, SIG_IGN);
+}
+
+// Runs `work` in a child; returns its id.
+template <class Work>
+pid_t in_child(Work work) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  work();
+  ::_exit(0);
+}
+
+// A daemon as books describe it: its parent is gone, it leads a session, it asks for no signal.
+template <class Work>
+void in_daemon(Work work) {
+  const pid_t between = in_child([&] {
+    (void)::setsid();
+    (void)in_child([&] {
+      ignore_all_signals();
+      work();
+    });
+  });
+  (void)::waitpid(between, nullptr, 0);
+}
+
+void do_wait() { report_and_stay(); }
+
+void on_term(int /*number*/) {
+  report();
+  ::_exit(7);
+}
+void do_polite() {
+  (void)std::signal(SIGTERM, on_term);
+  report_and_stay();
+}
+
+void do_stubborn() {
+  ignore_all_signals();
+  report_and_stay();
+}
+
+void do_session() {
+  (void)in_child([] {
+    (void)::setsid();
+    report_and_stay();
+  });
+  stay();
+}
+
+void do_daemon() {
+  in_daemon(report_and_stay);
+  stay();
+}
+
+void do_group() {
+  (void)in_child([] {
+    (void)::setpgid(0, 0);
+    report_and_stay();
+  });
+  stay();
+}
+
+void do_sibling() {
+  if (::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) {
+    (void)::setsid();
+    report_and_stay();
+  }
+  stay();
+}
+
+void do_subreaper() {
+  (void)in_child([] {
+    (void)::setsid();
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    in_daemon(report_and_stay);
+    stay();
+  });
+  stay();
+}
+
+void do_immortal() {
+  (void)in_child([] {
+    (void)::prctl(PR_SET_PDEATHSIG, 0);
+    (void)::setsid();
+    ignore_all_signals();
+    report_and_stay();
+  });
+  stay();
+}
+
+// Each process lives only until it has made the next.
+void do_chain() {
+  report();
+  (void)::setsid();
+  for (;;) {
+    if (::fork() > 0) ::_exit(0);
+  }
+}
+
+void do_chains() {
+  constexpr int kChains = 8;
+  for (int i = 0; i < kChains; ++i) (void)in_child(do_chain);
+  stay();
+}
+
+void do_zombies() {
+  constexpr int kZombies = 100;
+  for (int i = 0; i < kZombies; ++i) {
+    const pid_t child = in_child([] {});
+    siginfo_t ended{};
+    (void)::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  }
+  report_and_stay();
+}
+
+void do_vfork() {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (::vfork() == 0) {
+    report();
+    for (;;) ::pause();
+  }
+#pragma GCC diagnostic pop
+}
+
+void do_stopped() {
+  const pid_t child = in_child([] { (void)::raise(SIGSTOP); });
+  siginfo_t stopped{};
+  (void)::waitid(P_PID, static_cast<id_t>(child), &stopped, WSTOPPED | WNOWAIT);
+  report();
+  (void)::raise(SIGSTOP);
+  stay();
+}
+
+void do_traced() {
+  const pid_t child = in_child([] {
+    (void)::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    (void)::raise(SIGSTOP);
+  });
+  (void)::waitpid(child, nullptr, 0);
+  report_and_stay();
+}
+
+void* thread_body(void* /*nothing*/) { stay(); }
+void do_threads() {
+  constexpr int kThreads = 20;
+  for (int i = 0; i < kThreads; ++i) {
+    pthread_t thread{};
+    (void)::pthread_create(&thread, nullptr, thread_body, nullptr);
+  }
+  report();
+  ::pthread_exit(nullptr);
+}
+
+// Ends well and leaves somebody behind, who holds its output too.
+void do_leaver() {
+  std::array<int, 2> ready{};
+  (void)!::pipe(ready.data());
+  in_daemon([&] {
+    (void)!::write(ready[1], "", 1);
+    report_and_stay();
+  });
+  char byte = 0;
+  (void)!::read(ready[0], &byte, 1);
+  (void)!::write(STDOUT_FILENO, "ok\n", 3);
+}
+
+void do_flood() {
+  static constexpr std::array<char, 65536> kBytes{};
+  report();
+  while (::write(STDOUT_FILENO, kBytes.data(), kBytes.size()) > 0) {
+  }
+}
+
+// Writes to the work tree long after it should have gone.
+void write_late() {
+  const int input = ::open(go, O_RDWR);  // not only for reading, which would wait for a writer here already
+  report();
+  char byte = 0;
+  while (::read(input, &byte, 1) != 1) {
+  }
+  (void)::close(::open(marker, O_CREAT | O_WRONLY, 0600));
+}
+void do_late() {
+  ignore_all_signals();
+  write_late();
+}
+void do_late_daemon() {
+  in_daemon(write_late);
+  stay();
+}
+
+void do_kill_supervisor() {
+  in_daemon(write_late);
+  if (::kill(::getppid(), SIGKILL) != 0) std::perror("kill");
+  stay();
+}
+
+// Whether the supervisor's secret can be had.
+void do_pry() {
+  const std::string proc = "/proc/" + std::to_string(::getppid());
+  for (const char* place : {"/mem", "/environ", "/fd/3", "/fd/5", "/maps"}) {
+    const int fd = ::open((proc + place).c_str(), O_RDONLY);
+    (void)std::printf("%s %s\n", place, fd < 0 ? std::strerror(errno) : "open");
+  }
+  const long traced = ::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr);
+  (void)std::printf("ptrace %s\n", traced < 0 ? std::strerror(errno) : "attached");
+}
+
+// What a child of an action has at hand.
+void do_surroundings() {
+  for (int fd = 0; fd < 1024; ++fd) {
+    if (::fcntl(fd, F_GETFD) != -1 && fd != life) (void)std::printf("descriptor %d\n", fd);
+  }
+  char byte = 0;
+  (void)std::printf("input %zd\n", ::read(STDIN_FILENO, &byte, 1));
+  (void)std::printf("terminal %s\n", ::open("/dev/tty", O_RDWR) < 0 ? std::strerror(errno) : "open");
+  (void)std::printf("session %s\n", ::getsid(0) == ::getpid() ? "own" : "another's");
+  for (char** setting = environ; *setting != nullptr; ++setting) (void)std::printf("setting %s\n", *setting);
+}
+
+struct Mode {
+  std::string_view name;
+  void (*run)();
+};
+constexpr std::array<Mode, 24> kModes{{{"wait", do_wait},
+                                       {"polite", do_polite},
+                                       {"stubborn", do_stubborn},
+                                       {"session", do_session},
+                                       {"daemon", do_daemon},
+                                       {"group", do_group},
+                                       {"sibling", do_sibling},
+                                       {"subreaper", do_subreaper},
+                                       {"immortal", do_immortal},
+                                       {"chain", do_chain},
+                                       {"chains", do_chains},
+                                       {"zombies", do_zombies},
+                                       {"vfork", do_vfork},
+                                       {"stopped", do_stopped},
+                                       {"traced", do_traced},
+                                       {"threads", do_threads},
+                                       {"leaver", do_leaver},
+                                       {"flood", do_flood},
+                                       {"late", do_late},
+                                       {"late_daemon", do_late_daemon},
+                                       {"kill_supervisor", do_kill_supervisor},
+                                       {"pry", do_pry},
+                                       {"surroundings", do_surroundings},
+                                       {"nothing", [] {}}}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 111;
+  const std::string_view mode = argv[1];
+  if (mode == "exit" && argc == 3) return std::atoi(argv[2]);
+  if (mode == "signal" && argc == 3) return ::raise(std::atoi(argv[2]));
+  if (argc > 2) life = ::open(argv[2], O_WRONLY | O_CLOEXEC);
+  if (argc > 4) {
+    go = argv[3];
+    marker = argv[4];
+  }
+  const auto* found = std::ranges::find(kModes, mode, &Mode::name);
+  if (found == kModes.end()) return 111;
+  found->run();
+  return 0;
+}
