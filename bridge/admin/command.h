@@ -1,7 +1,8 @@
 // One subcommand of `repobridge`: its options, and what runs when it is chosen.
 //
 // Promise: run() does the whole work and returns what belongs on stdout. A refusal is an Error: one line on
-// stderr and exit code 2 (1 for a fault of the host or of ours).
+// stderr and exit code 2 (1 for a fault of the host or of ours). Only what asks a question writes before it
+// returns.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,14 @@ class App;
 
 namespace repobridge::admin {
 
-using Run = std::function<Result<std::string>(const Console&)>;
+struct Answer {
+  Answer(std::string words = {}, int code = 0)  // NOLINT(google-explicit-constructor): is one
+      : text(std::move(words)), exit_code(code) {}
+  std::string text;
+  int exit_code;
+};
+
+using Run = std::function<Result<Answer>(const Console&)>;
 
 struct Command {
   std::string_view name;
@@ -30,5 +38,6 @@ struct Command {
 extern const Command kInit;
 extern const Command kRender;
 extern const Command kPin;
+extern const Command kLease;
 
 }  // namespace repobridge::admin

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include "policy/json.h"
+#include <iostream>
 
 #include "platform/files.h"
+#include "policy/json.h"
 #include "policy/repo_path.h"
 #include "policy/text.h"
 
@@ -91,6 +92,17 @@ std::string table(const std::vector<std::vector<std::string>>& rows, const Strea
     text += (r == 0 ? bold(stream, line) : line) + "\n";
   }
   return text;
+}
+
+Result<bool> ask(std::string_view question) {
+  if (::isatty(STDIN_FILENO) != 1) {
+    return policy::refuse(policy::codes::kInvalidArgument,
+                          "this asks first, and the input is no terminal; --yes answers beforehand");
+  }
+  RB_CHECK(write_out(std::string(question) + " [y/N] "));
+  std::string answer;
+  if (!std::getline(std::cin, answer)) RB_CHECK(write_out("\n"));
+  return answer == "y" || answer == "yes";
 }
 
 Result<void> write_out(std::string_view text) { return platform::write_all(STDOUT_FILENO, text); }

@@ -34,6 +34,9 @@ std::string refusal_line(const Stream& stream, std::string_view command, const E
 // Columns padded to their widest cell, which holds no control character.
 std::string table(const std::vector<std::vector<std::string>>& rows, const Stream& stream);
 
+// Asks on the terminal; anything but yes is no. An input that is no terminal is a refusal (INVALID_ARGUMENT).
+Result<bool> ask(std::string_view question);
+
 Result<void> write_out(std::string_view text);
 void write_err(std::string_view text);
 

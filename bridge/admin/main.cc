@@ -12,7 +12,7 @@ namespace {
 constexpr int kRefused = 2;
 constexpr int kFault = 1;
 
-constexpr std::array kCommands = {&kInit, &kRender, &kPin};
+constexpr std::array kCommands = {&kInit, &kRender, &kPin, &kLease};
 
 int parse_and_run(int argc, char** argv, const Console& console) {
   CLI::App app("Sets up and looks after Repobridge on this host.", "repobridge");
@@ -32,8 +32,9 @@ int parse_and_run(int argc, char** argv, const Console& console) {
   }
   for (std::size_t i = 0; i < kCommands.size(); ++i) {
     if (!subcommands[i]->parsed()) continue;
-    const auto done = runs[i](console).and_then([](const std::string& text) { return write_out(text); });
-    if (done) return 0;
+    const auto done = runs[i](console).and_then(
+        [](const Answer& answer) { return write_out(answer.text).map([&] { return answer.exit_code; }); });
+    if (done) return *done;
     const std::string name = "repobridge " + std::string(kCommands[i]->name);
     write_err(refusal_line(console.err, name, done.error()));
     return done.error().kind == Kind::internal ? kFault : kRefused;

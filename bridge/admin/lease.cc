@@ -1,0 +1,272 @@
+// repobridge lease show, lease recover: who writes in a workdir, and how it is opened to writers again after
+// one that did not end cleanly.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "bridge/admin/command.h"
+#include "bridge/admin/env_source.h"
+#include "bridge/audit.h"
+#include "bridge/git/repository_guard.h"
+#include "bridge/runs/lease.h"
+#include "bridge/wire/config.h"
+#include "platform/files.h"
+#include "platform/process_table.h"
+#include "platform/user.h"
+#include "policy/codes.h"
+
+namespace repobridge::admin {
+namespace {
+
+namespace codes = policy::codes;
+using policy::Json;
+using Leftover = Result<std::optional<runs::Record>>;
+
+constexpr int kNothingDone = 1;
+
+struct Options {
+  std::string alias;
+  std::string config;
+  bool yes = false;
+  bool json = false;
+};
+
+// A workdir of the configuration, with its directory open.
+struct Place {
+  std::string alias;
+  std::string path;
+  std::string state_dir;
+  platform::UniqueFd root;
+  runs::LeasePlace lease;
+};
+
+Result<Place> find_place(const Options& options) {
+  std::string config = options.config;
+  if (config.empty()) {
+    RB_TRY(const auto env_file, default_env_file());
+    config = env_file.substr(0, env_file.rfind('/')) + "/bridge.json";
+  }
+  RB_TRY(const auto policy, wire::load_bridge_policy(config));
+  const auto workdir = policy.workdirs.find(options.alias);
+  if (workdir == policy.workdirs.end()) {
+    return policy::refuse(codes::kWorkdirNotFound, "no workdir of the configuration has that alias");
+  }
+  auto root = platform::open_directory(workdir->second.path);
+  if (!root) return policy::refuse(codes::kWorkdirUnavailable, "the workdir's directory cannot be opened");
+  RB_TRY(const auto facts, platform::facts_of(root->get()));
+  return Place{.alias = options.alias,
+               .path = workdir->second.path,
+               .state_dir = policy.state_dir,
+               .root = *std::move(root),
+               .lease = runs::LeasePlace::of(policy.lock_dir, facts.identity)};
+}
+
+std::string described(const runs::Holder& holder) {
+  std::string text = holder.tool;
+  if (!holder.action.empty()) text += ", action '" + holder.action + "'";
+  return text + ", since " + holder.since + ", run " + holder.run_id;
+}
+
+std::string described(const platform::ProcessIdentity& process) {
+  return "process " + std::to_string(process.pid) + (platform::may_be_alive(process) ? ", alive" : ", ended");
+}
+
+// Why the lock could not be taken, for somebody who can look after it.
+Failure held(const Place& place, const Error& error) {
+  if (error.kind != Kind::busy)
+    return policy::refuse(codes::kWorkdirUnavailable, "the workdir's lock cannot be taken: " + error.message);
+  const auto record = runs::read_record(place.lease);
+  if (!record || !*record || !platform::may_be_alive((*record)->bridge)) {
+    return policy::refuse(codes::kWorkdirBusy,
+                          "another program holds the workdir's lock; let it end, or end it, and call again");
+  }
+  const auto& writer = **record;
+  return policy::refuse(
+      codes::kWorkdirBusy,
+      "the bridge (process " + std::to_string(writer.bridge.pid) +
+          ") holds the workdir: " + described(writer.holder) +
+          (writer.unproven
+               ? ". It could not prove that everything of it is gone; stop the bridge and call again"
+               : ". Let it end, or stop the bridge, and call again"));
+}
+
+Result<runs::LockedWorkdir> take(const Place& place) {
+  auto locked = runs::LockedWorkdir::lock(place.lease);
+  if (!locked) return held(place, locked.error());
+  return locked;
+}
+
+bool anything_left(const Leftover& leftover) { return !leftover || leftover->has_value(); }
+
+// What is known before anything is changed.
+struct Finding {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> alive;   // with the run's id
+  std::vector<std::vector<std::string>> nearby;  // at work in the workdir
+  std::size_t closed = 0;
+};
+
+Result<void> look_at_record(const runs::Record& record, Finding& finding) {
+  RB_TRY(const auto boot, platform::boot_id());
+  finding.rows.push_back({"writer", described(record.holder)});
+  finding.rows.push_back({"bridge", described(record.bridge)});
+  if (record.supervisor) finding.rows.push_back({"supervisor", described(*record.supervisor)});
+  const char* proof = "";
+  if (record.boot != boot) {
+    proof = "the machine was started since, so everything that it began is gone";
+  } else if (record.proven_gone(boot)) {
+    proof = "everything that it began is known to be gone";
+  } else if (record.unproven) {
+    proof = "the bridge could not prove that everything it began is gone";
+  } else {
+    proof = "its supervisor was ended before it could prove that everything it began is gone";
+  }
+  finding.rows.push_back({"proof", proof});
+  return {};
+}
+
+Result<void> look_at_repository(const Place& place, const Json& git, Finding& finding) {
+  const auto standing = git::RepositoryGuard::look(place.root.get(), git);
+  if (!standing) {
+    finding.rows.push_back({".git", "cannot be looked into: " + standing.error().message});
+    return {};
+  }
+  if (standing->half_way) {
+    finding.rows.push_back({".git", "a change was stopped half-way; it will be finished or undone"});
+  }
+  for (const auto& lock : standing->foreign_locks) {
+    finding.rows.push_back({".git", lock + " is there and not ours; it stays (is a git command at work?)"});
+  }
+  return {};
+}
+
+Result<void> look_at_processes(const Place& place, const std::optional<runs::Record>& record,
+                               Finding& finding) {
+  const std::string setting = record ? runs::environment_entry(record->holder) : "=";
+  RB_TRY(const auto table, platform::find_processes(place.path, setting));
+  for (const auto& seen : table.seen) {
+    auto& list = seen.carries ? finding.alive : finding.nearby;
+    list.push_back({"  " + std::to_string(seen.process.pid), shown(seen.name)});
+  }
+  finding.closed = table.closed;
+  return {};
+}
+
+Result<Finding> look(const Place& place, const Leftover& leftover) {
+  Finding finding;
+  const std::optional<runs::Record> record = leftover ? *leftover : std::nullopt;
+  if (!record) finding.rows.push_back({"writer", "unknown: its record cannot be read"});
+  if (record) RB_CHECK(look_at_record(*record, finding));
+  RB_CHECK(look_at_repository(place, record ? record->git : Json(), finding));
+  RB_CHECK(look_at_processes(place, record, finding));
+  return finding;
+}
+
+std::string as_text(const Place& place, const Finding& finding) {
+  const Stream plain;
+  std::string text =
+      "A writer in the workdir '" + place.alias + "' did not end cleanly.\n\n" + table(finding.rows, plain);
+  if (!finding.alive.empty()) {
+    text += "\nStill alive, with the run's id in their environment:\n" + table(finding.alive, plain);
+  }
+  if (!finding.nearby.empty()) {
+    text += "\nAt work in the workdir, perhaps for you:\n" + table(finding.nearby, plain);
+  }
+  if (finding.closed > 0) {
+    text += "\n" + std::to_string(finding.closed) + " processes of this user could not be looked into.\n";
+  }
+  return text + "\n";
+}
+
+Result<void> clear(const Place& place, runs::LockedWorkdir& locked, const Finding& finding) {
+  const std::optional<runs::Record> record = locked.leftover() ? *locked.leftover() : std::nullopt;
+  RB_TRY(const auto user, platform::current_user());
+  RB_TRY(auto audit, bridge::Audit::open(place.state_dir));
+  RB_CHECK(audit.recovered({.login = user.login,
+                            .workdir = place.alias,
+                            .holder = record ? runs::to_json(record->holder) : Json(),
+                            .still_alive = finding.alive.size()}));
+  if (record) {
+    const auto settled = git::RepositoryGuard::settle(place.root.get(), record->git);
+    if (!settled) {
+      return policy::refuse(
+          codes::kWorkdirRecoveryRequired,
+          "the change in .git that was stopped half-way can be neither finished nor undone (" +
+              settled.error().message + "); mend that and call again");
+    }
+  }
+  return locked.settle();
+}
+
+Result<Answer> recover(const Options& options) {
+  RB_TRY(const auto place, find_place(options));
+  RB_TRY(auto locked, take(place));
+  if (!anything_left(locked.leftover())) {
+    return Answer("There is nothing to recover: the workdir '" + place.alias + "' is open to writers.\n",
+                  kNothingDone);
+  }
+  RB_TRY(const auto finding, look(place, locked.leftover()));
+  RB_CHECK(write_out(as_text(place, finding)));
+  bool agreed = options.yes;
+  if (!agreed) {
+    RB_TRY(agreed, ask(finding.alive.empty()
+                           ? "Open the workdir to writers again?"
+                           : "They may still write there. Open the workdir to writers all the same?"));
+  }
+  if (!agreed) return Answer("Declined; nothing was changed.\n", kNothingDone);
+  RB_CHECK(clear(place, locked, finding));
+  return Answer("The workdir '" + place.alias + "' is open to writers again.\n");
+}
+
+Result<Answer> show(const Options& options) {
+  RB_TRY(const auto place, find_place(options));
+  const auto locked = runs::LockedWorkdir::lock(place.lease);
+  if (!locked && locked.error().kind != Kind::busy) return held(place, locked.error());
+  Json holder;
+  const char* state = "free";
+  if (!locked) {
+    state = "busy";
+    holder = (*locked.error().details)["holder"];
+  } else if (anything_left(locked->leftover())) {
+    state = "recovery_required";
+    if (locked->leftover()) holder = runs::to_json((*locked->leftover())->holder);
+  }
+  if (options.json) {
+    return Answer(policy::dump_json({{"workdir", place.alias}, {"state", state}, {"holder", holder}}) + "\n");
+  }
+  std::vector<std::vector<std::string>> rows{{"workdir", place.alias}, {"state", state}};
+  for (const char* name : {"tool", "action", "since", "run_id"}) {
+    if (holder.is_object() && holder[name].is_string())
+      rows.push_back({name, shown(holder[name].get<std::string>())});
+  }
+  return Answer(table(rows, Stream{}));
+}
+
+CLI::App* add(CLI::App& app, const char* name, const char* summary, const std::shared_ptr<Options>& options) {
+  auto* command = app.add_subcommand(name, summary);
+  command->add_option("ALIAS", options->alias, "The workdir")->required();
+  command->add_option("--config", options->config,
+                      "bridge.json (default: repobridge/bridge.json in the user's configuration)");
+  return command;
+}
+
+Run attach(CLI::App& app) {
+  const auto options = std::make_shared<Options>();  // shared: the parser writes it, the Run reads it later
+  app.require_subcommand(1);
+  auto* showing = add(app, "show", "Say who writes in a workdir", options);
+  showing->add_flag("--json", options->json, "For a program to read");
+  auto* recovering =
+      add(app, "recover",
+          "Open a workdir to writers again after one that did not end cleanly; exit code 0 when it "
+          "did, 1 when nothing was done, 2 when refused",
+          options);
+  recovering->add_flag("--yes", options->yes, "Do not ask");
+  return
+      [options, showing](const Console&) { return showing->parsed() ? show(*options) : recover(*options); };
+}
+
+}  // namespace
+
+const Command kLease{.name = "lease", .summary = "Look after the workdirs' writers", .attach = attach};
+
+}  // namespace repobridge::admin
