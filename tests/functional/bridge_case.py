@@ -229,6 +229,8 @@ class Host:
                 f"WORKDIR_{slot:02}_PUSH_URL": self.remote.url,
             }
         self.settings |= settings or {}
+        self.programs = BIN
+        self.launcher = []  # what the bridge is started by
         self._bridge = None
         self._clients = []
         self._run("init", "--dir", self.out)
@@ -262,7 +264,14 @@ class Host:
         ready, said = os.pipe()
         with open(self.log_path, "ab") as log:
             self._bridge = subprocess.Popen(
-                [BIN / "repobridged", "--config", self.out / "bridge.json", "--ready-fd", str(said)],
+                [
+                    *self.launcher,
+                    self.programs / "repobridged",
+                    "--config",
+                    self.out / "bridge.json",
+                    "--ready-fd",
+                    str(said),
+                ],
                 env=self.user.environment,
                 cwd=self.path,
                 stdin=subprocess.DEVNULL,
@@ -348,6 +357,7 @@ class BridgeCase(unittest.TestCase):
     """One host, bridge and client for all tests of the class; an empty repository `app` and remote for each."""
 
     settings = {}
+    host_class = Host
 
     @classmethod
     def prepare(cls, host):
@@ -355,7 +365,7 @@ class BridgeCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.host = Host(cls.settings)
+        cls.host = cls.host_class(cls.settings)
         cls.addClassCleanup(cls.host.remove)
         cls.prepare(cls.host)
         cls.host.render()
@@ -426,15 +436,16 @@ class BridgeCase(unittest.TestCase):
     def assert_kept(self):
         """As assert_unchanged, but for what a refused commit may do.
 
-        It had a scratch directory in .git, took git's locks, stored an object, and made the directory of the
-        logs, which its worker needs before it is confined.
+        It had a scratch directory in .git, took git's locks there and beside the branch, stored an object, and made
+        the directory of the logs, which its worker needs before it is confined.
         """
         before = self.repo.snapshot()
         yield
         changes = changes_between(before, self.repo.snapshot())
         if (self.repo.git_dir / "logs").is_dir() and not any((self.repo.git_dir / "logs").iterdir()):
             changes.pop(".git/logs", None)
-        lasting = {name for name in changes if name != ".git" and not f"{name}/".startswith(".git/objects/")}
+        touched = {".git", *(name for name in before if name.startswith(".git/refs/") and (self.repo / name).is_dir())}
+        lasting = {name for name in changes if name not in touched and not f"{name}/".startswith(".git/objects/")}
         self.assertEqual({name: changes[name] for name in lasting}, {})
 
     def follow_origin(self, branch="main"):
