@@ -68,6 +68,9 @@ Result<Json> plan_push(const Repository& repository) {
 
 Result<bool> must_track(const Repository& repository, const std::string& tracking, const git_oid& oid) {
   RB_CHECK(audit_layout(repository.git_directory(), {tracking}));
+  // Whoever works here may have thrown the commit away while it was pushed.
+  OwnedCommit commit;
+  RB_CHECK(git_check(git_commit_lookup(into(commit), repository.get(), &oid), "read the pushed commit"));
   RB_TRY(const auto now, repository.value_of(tracking));
   if (!now) RB_CHECK(check_name_free(repository, tracking));
   return !now || git_oid_equal(&*now, &oid) == 0;

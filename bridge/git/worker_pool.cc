@@ -58,27 +58,25 @@ void WorkerPool::keep(const bridge::CallContext& context, const std::string& roo
 
 asio::awaitable<Result<policy::Json>> WorkerPool::ask(bridge::CallContext context, const bridge::Parts& parts,
                                                       std::string root, policy::Json question) {
-  auto worker = take(root);
-  const bool was_kept = worker != nullptr;
-  if (!was_kept) {
-    WorkerOrder order{.root = root};
-    auto started = co_await Worker::start(context, parts, std::move(order));
-    if (!started) co_return fail(std::move(started).error());
-    worker = std::make_unique<Kept>(*std::move(started));
+  if (auto worker = take(root)) {
+    auto answer = co_await ask_one(context, root, std::move(worker), question);
+    // It may have died before the question came; a fresh one gets a fair chance, once.
+    const bool died = !answer && answer.error().code == policy::codes::kGitFailed.name;
+    if (!died || context.deadline.passed()) co_return answer;
   }
-  ++worker->questions;
-  auto answer = co_await worker->worker.ask(context, question);
-  if (answer || !is_fault_of_worker(answer.error())) {
-    keep(context, root, std::move(worker));
-    co_return answer;
-  }
-  // It may have died before the question came; a fresh one gets a fair chance, once.
-  const bool died = answer.error().code == policy::codes::kGitFailed.name && !context.deadline.passed();
-  if (!was_kept || !died) co_return answer;
-  worker.reset();
   WorkerOrder order{.root = root};
-  RB_CO_TRY(auto fresh, co_await Worker::start(context, parts, std::move(order)));
-  co_return co_await fresh.ask(context, std::move(question));
+  RB_CO_TRY(auto started, co_await Worker::start(context, parts, std::move(order)));
+  auto fresh = std::make_unique<Kept>(std::move(started));
+  co_return co_await ask_one(context, std::move(root), std::move(fresh), std::move(question));
+}
+
+asio::awaitable<Result<policy::Json>> WorkerPool::ask_one(bridge::CallContext context, std::string root,
+                                                          std::unique_ptr<Kept> worker,
+                                                          policy::Json question) {
+  ++worker->questions;
+  auto answer = co_await worker->worker.ask(context, std::move(question));
+  if (answer || !is_fault_of_worker(answer.error())) keep(context, root, std::move(worker));
+  co_return answer;
 }
 
 }  // namespace repobridge::git

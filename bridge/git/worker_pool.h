@@ -42,6 +42,9 @@ class WorkerPool {
  private:
   struct Kept;
   std::unique_ptr<Kept> take(const std::string& root);
+  // Keeps the worker afterwards, unless it failed.
+  asio::awaitable<Result<policy::Json>> ask_one(bridge::CallContext context, std::string root,
+                                                std::unique_ptr<Kept> worker, policy::Json question);
   void keep(const bridge::CallContext& context, const std::string& root, std::unique_ptr<Kept> worker);
   std::map<std::string, std::unique_ptr<Kept>> kept_;
 };
