@@ -108,6 +108,6 @@ void Session::ended(const RpcId& id, const Result<wire::Outcome>& outcome) {
   send(result_message(id, parts_.server.call_result(call.era, outcome)));
 }
 
-void Session::send(const Json& message) { parts_.send(policy::dump_json(message)); }
+void Session::send(const Json& message) const { parts_.send(policy::dump_json(message)); }
 
 }  // namespace repobridge::mcp

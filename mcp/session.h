@@ -54,7 +54,7 @@ class Session {
   void start(const RpcId& id, PassedCall call);
   void progressed(const RpcId& id, const std::string& tool, std::chrono::milliseconds elapsed);
   void ended(const RpcId& id, const Result<wire::Outcome>& outcome);
-  void send(const Json& message);
+  void send(const Json& message) const;
 
   Parts parts_;
   std::map<RpcId, InFlight> in_flight_;

@@ -107,7 +107,7 @@ class Inspector {
   }
 
  private:
-  Result<void> check_path(const git_oid& commit, const std::string& path) const {
+  [[nodiscard]] Result<void> check_path(const git_oid& commit, const std::string& path) const {
     if (rules_->paths.denied(path)) {
       return policy::refuse(
           codes::kPushDeniedPath,
@@ -125,7 +125,8 @@ class Inspector {
     return {};
   }
 
-  Result<void> check_blob(const git_oid& commit, const std::string& path, const Change& change) const {
+  [[nodiscard]] Result<void> check_blob(const git_oid& commit, const std::string& path,
+                                        const Change& change) const {
     RB_TRY(const auto content, read(change.now));
     if (policy::is_lfs_pointer(content)) {
       return refuse_commit(

@@ -248,8 +248,8 @@ asio::awaitable<Result<void>> Channel::write(std::string body, Deadline deadline
 namespace {
 
 // A socket of the event loop; the constructor that takes a descriptor would throw.
-Result<Socket> socket_of(asio::any_io_executor executor, platform::UniqueFd connected) {
-  Socket socket(std::move(executor));
+Result<Socket> socket_of(const asio::any_io_executor& executor, platform::UniqueFd connected) {
+  Socket socket(executor);
   Ec ec;
   socket.assign(asio::local::stream_protocol(), connected.get(), ec);  // NOLINT(bugprone-unused-return-value)
   if (ec) return os_failure("take over a connection", ec.value());

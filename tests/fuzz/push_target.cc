@@ -40,7 +40,7 @@ void one_input(std::string_view bytes) {
   must(!allowance || prefix.has_value(), "an allowance is a URL");
   if (!allowance || !allowance->allows(*url)) return;
   must(prefix->host() == url->host() && prefix->scheme() == url->scheme(), "what is allowed is on that host");
-  must(url->text().size() > 0 && !allowance->allows(*prefix), "an allowance is not below itself");
+  must(!url->text().empty() && !allowance->allows(*prefix), "an allowance is not below itself");
 }
 
 }  // namespace repobridge::fuzz
