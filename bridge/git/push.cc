@@ -89,7 +89,7 @@ Failure said_too_much(Stage stage) {
 class Push {
  public:
   Push(CallContext context, Parts& parts, const runs::Lease& lease, const Workdir& workdir, bool& proven)
-      : context_(context),
+      : context_(std::move(context)),
         limit_(platform::Deadline::after(workdir.push.timeout)),
         parts_(&parts),
         lease_(&lease),

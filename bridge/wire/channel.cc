@@ -272,7 +272,7 @@ asio::awaitable<Result<platform::UniqueFd>> connect_patiently(std::string socket
 
 asio::awaitable<Result<Channel>> accept_channel(asio::any_io_executor executor, platform::UniqueFd connected,
                                                 std::shared_ptr<const KeyRing> keys, Deadline deadline) {
-  RB_CO_TRY(auto socket, socket_of(std::move(executor), std::move(connected)));
+  RB_CO_TRY(auto socket, socket_of(executor, std::move(connected)));
   co_return co_await Handshake::accept(std::move(socket), std::move(keys), deadline);
 }
 
@@ -283,7 +283,7 @@ asio::awaitable<Result<Channel>> connect_channel(asio::any_io_executor executor,
     co_return policy::refuse(codes::kBridgeUnavailable,
                              "no bridge answers on the socket; start repobridged, or ask who runs it");
   }
-  RB_CO_TRY(auto socket, socket_of(std::move(executor), *std::move(connected)));
+  RB_CO_TRY(auto socket, socket_of(executor, *std::move(connected)));
   co_return co_await Handshake::connect(std::move(socket), std::move(key), deadline);
 }
 
