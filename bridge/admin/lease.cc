@@ -173,7 +173,8 @@ std::string as_text(const Place& place, const Finding& finding) {
     text += "\nAt work in the workdir, perhaps for you:\n" + table(finding.nearby, plain);
   }
   if (finding.closed > 0) {
-    text += "\n" + std::to_string(finding.closed) + " processes of this user could not be looked into.\n";
+    text +=
+        "\nProcesses of this user that could not be looked into: " + std::to_string(finding.closed) + "\n";
   }
   return text + "\n";
 }
