@@ -33,23 +33,31 @@ def wait_until(what, condition):
         select.select([], [], [], 0.002)
 
 
+def said_of(process, what):
+    """A file of /proc about the process, or nothing when it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{process}/{what}").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def name_of(process):
-    return pathlib.Path(f"/proc/{process}/comm").read_text().strip()
+    return said_of(process, "comm").strip()
+
+
+def state_of(process):
+    """The letter of its state: Z is a zombie."""
+    return said_of(process, "stat").rpartition(")")[2].strip()[:1]
+
+
+def children_of(process):
+    tasks = os.listdir(f"/proc/{process}/task")
+    return {int(child) for task in tasks for child in said_of(process, f"task/{task}/children").split()}
 
 
 def adopt_orphans():
     """From now on whoever is left behind by our children's end becomes our child, and is seen."""
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-
-
-def children_of(process):
-    tasks = pathlib.Path(f"/proc/{process}/task").iterdir()
-    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
-
-
-def state_of(process):
-    """The letter of its state: Z is a zombie."""
-    return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 class CrashHost(Host):
@@ -146,7 +154,7 @@ class CrashHost(Host):
 
     def helpers(self, name=None):
         """The bridge's children, all or those of one program."""
-        return {child for child in children_of(self.daemon) if name in (None, name_of(child))}
+        return {child for child in children_of(self.daemon) if name is None or name_of(child) == name}
 
     def end_kept_worker(self):
         """The bridge takes notice, and the next question needs a new one, from where the helpers stand now."""
@@ -172,12 +180,19 @@ class CrashHost(Host):
         usual = {"audit.jsonl", "bridge.lock", "commits.txt", "transport"}
         return found + [path for path in self.state.iterdir() if path.name not in usual]
 
-    def held(self):
-        """How many descriptors the bridge has open; nothing where the kernel does not say."""
-        try:
-            return len(os.listdir(f"/proc/{self.daemon}/fd"))
-        except PermissionError:
+    def held_at_rest(self):
+        """What the bridge has open when no call is at work and no worker kept; nothing where it may not be seen."""
+        self.end_kept_worker()
+        descriptors = pathlib.Path(f"/proc/{self.daemon}/fd")
+        if not os.access(descriptors, os.R_OK):
             return None
+
+        def sockets():
+            lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
+            return sum(line.endswith(f" {self.out}/run/bridge.sock") for line in lines)
+
+        wait_until("only the listener is open", lambda: sockets() == 1)
+        return len(os.listdir(descriptors))
 
 
 class CrashCase(BridgeCase):

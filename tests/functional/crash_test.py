@@ -1,5 +1,6 @@
 """Whatever is killed, and whenever: the work is done or not begun, and the next call works."""
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -18,6 +19,11 @@ EVERY = 1 if os.environ.get("REPOBRIDGE_TEST_EVERY_STEP") == "1" else 6
 COMMIT = {"workdir": "app", "paths": ["notes.txt"], "message": "a change"}
 
 
+def end(handle):
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+
+
 class Inspect(CrashCase):
     def test_the_bridge_is_killed(self):
         for _ in self.calls_until_the_bridge_lives("inspect_repo", workdir="app", view="status"):
@@ -26,14 +32,13 @@ class Inspect(CrashCase):
 
     def test_the_worker_is_killed(self):
         self.change()
+        held = self.host.held_at_rest()
         for view in ({"view": "status"}, {"view": "diff", "paths": ["notes.txt"]}):
-            held = set()
             for code in self.calls_until_the_helper_lives("repobridge-git", "inspect_repo", workdir="app", **view):
                 self.assertIn(code, (None, "REPO_GIT_FAILED"))
                 self.assert_no_zombies()
                 self.assertEqual(len(self.entries()), 1)
-                held.add(self.host.held())
-            self.assertEqual(len(held), 1, "descriptors are leaked")
+        self.assertEqual(self.host.held_at_rest(), held)
         self.assert_clean()
 
 
@@ -66,11 +71,13 @@ class Commit(CrashCase):
     def test_the_worker_is_killed(self):
         self.change()
         before = self.repo.head()
+        held = self.host.held_at_rest()
         for code in self.calls_until_the_helper_lives("repobridge-git", "commit_repo_changes", **COMMIT):
             self.assertIn(code, (None, "REPO_GIT_FAILED"))
             self.assert_clean()
             self.assertEqual(self.assert_whole_commit(before), code is None)
             self.assert_no_zombies()
+        self.assertEqual(self.host.held_at_rest(), held)
 
     def test_the_front_is_killed(self):
         gate = GoFifo(self.host.path / "gate")
@@ -215,6 +222,7 @@ class Run(CrashCase):
         front.process.kill()
         front.process.wait()
         os.kill(program, signal.SIGKILL)
+        self.life.wait_for_end()
         wait_until("the run is done", lambda: self.host.audit()[-1]["event"] == "end")
 
         self.assertEqual(self.host.audit()[-1]["outcome"], "ok")
@@ -223,6 +231,9 @@ class Run(CrashCase):
 
     def test_what_survives_its_supervisor_is_shown_to_the_administrator(self):
         front, call, daemon = self.begin("late_daemon")
+        handle = os.pidfd_open(daemon)
+        self.addCleanup(os.close, handle)
+        self.addCleanup(end, handle)
         [supervisor] = self.host.helpers("repobridge-run")
         os.kill(supervisor, signal.SIGKILL)
         _, error = self.result(front, call)
@@ -241,11 +252,11 @@ class Run(CrashCase):
 
         code, said = self.host.recover_by_hand(b"n")
         self.assertEqual(code, 1, said)
-        for words in ("late_daemon", "supervisor was ended before", f"{daemon} ", "They may still write"):
+        for words in ("late_daemon", "the bridge could not prove", f"{daemon} ", "They may still write"):
             self.assertIn(words, said)
         self.assertEqual(json.loads(self.host.lease("show", "--json")[1])["state"], "recovery_required")
 
-        os.kill(daemon, signal.SIGKILL)
+        end(handle)
         self.life.wait_for_end()
         code, said = self.host.recover_by_hand(b"y")
         self.assertEqual(code, 0, said)
