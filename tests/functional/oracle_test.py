@@ -13,7 +13,7 @@ from diff_test import DiffCase
 from status_test import entries_of_git
 
 FIRST = int(os.environ.get("REPOBRIDGE_ORACLE_SEED", "1"))
-CASES = int(os.environ.get("REPOBRIDGE_ORACLE_CASES", "200"))
+CASES = int(os.environ.get("REPOBRIDGE_ORACLE_CASES", "40"))
 ROUNDS = 2  # of edits and a commit in one repository
 
 NAMES = (
