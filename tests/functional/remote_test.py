@@ -44,7 +44,28 @@ class RemoteCase(BridgeCase):
             self.host.user.git(self.host.path, "config", "--global", "--add", name, value)
 
 
-class SshTest(RemoteCase):
+class WhateverTheWay:
+    """What is the same over ssh and HTTPS."""
+
+    def test_arrives(self):
+        pushed = self.push()
+        self.assertEqual((pushed["result"], pushed["to"], pushed["from"]), ("pushed", self.head, self.base))
+        self.assertEqual(pushed["host"], "127.0.0.1")
+        self.assertEqual(self.refs(), [f"refs/heads/main {self.head}"])
+        self.assertEqual(self.repo.git("rev-parse", "refs/remotes/origin/main"), self.head)
+        self.assertEqual(self.push()["result"], "up_to_date")
+
+    def test_behind(self):
+        self.advance_elsewhere()
+        self.assert_nothing_arrives("REPO_PUSH_NON_FAST_FORWARD")
+
+    def test_declined(self):
+        self.decline()
+        details = self.assert_nothing_arrives("REPO_PUSH_REJECTED")
+        self.assertIn("the branch is frozen until monday", details["remote_says"])
+
+
+class SshTest(WhateverTheWay, RemoteCase):
     @classmethod
     def prepare(cls, host):
         cls.server = remotes.SshRemote(host.path / "ssh", host.user.home)
@@ -61,14 +82,6 @@ class SshTest(RemoteCase):
         self.repo.git("remote", "add", "origin", self.server.url("app.git"))
         self.repo.git("push", "-q", "-u", "origin", "main")
         self.head = self.repo.save("new", a="two\n")
-
-    def test_arrives(self):
-        pushed = self.push()
-        self.assertEqual((pushed["result"], pushed["to"], pushed["from"]), ("pushed", self.head, self.base))
-        self.assertEqual(pushed["host"], "127.0.0.1")
-        self.assertEqual(self.refs(), [f"refs/heads/main {self.head}"])
-        self.assertEqual(self.repo.git("rev-parse", "refs/remotes/origin/main"), self.head)
-        self.assertEqual(self.push()["result"], "up_to_date")
 
     def test_host_alias_of_the_user(self):
         self.server.write_config(
@@ -134,15 +147,6 @@ class SshTest(RemoteCase):
         finally:
             self.place.with_suffix(".away").rename(self.place)
 
-    def test_behind(self):
-        self.advance_elsewhere()
-        self.assert_nothing_arrives("REPO_PUSH_NON_FAST_FORWARD")
-
-    def test_declined(self):
-        self.decline()
-        details = self.assert_nothing_arrives("REPO_PUSH_REJECTED")
-        self.assertIn("the branch is frozen until monday", details["remote_says"])
-
 
 class SshWithoutServerTest(BridgeCase):
     @classmethod
@@ -159,7 +163,7 @@ class SshWithoutServerTest(BridgeCase):
         self.push_refused("REPO_PUSH_UNREACHABLE")
 
 
-class HttpsTest(RemoteCase):
+class HttpsTest(WhateverTheWay, RemoteCase):
     @classmethod
     def prepare(cls, host):
         cls.server = remotes.HttpsRemote(host.path / "https")
@@ -181,13 +185,6 @@ class HttpsTest(RemoteCase):
 
     def send_to(self, below):
         self.repo.git("remote", "set-url", "origin", self.server.url("app.git", below))
-
-    def test_arrives(self):
-        pushed = self.push()
-        self.assertEqual((pushed["result"], pushed["to"], pushed["from"]), ("pushed", self.head, self.base))
-        self.assertEqual(pushed["host"], "127.0.0.1")
-        self.assertEqual(self.refs(), [f"refs/heads/main {self.head}"])
-        self.assertEqual(self.push()["result"], "up_to_date")
 
     def test_helper_that_an_include_names(self):
         """A condition on the repository's own remote, which git must see although it works elsewhere."""
@@ -253,15 +250,6 @@ class HttpsTest(RemoteCase):
     def test_repository_that_is_not_there(self):
         self.repo.git("remote", "set-url", "origin", self.server.url("gone.git"))
         self.assert_nothing_arrives("REPO_PUSH_REMOTE_NOT_FOUND")
-
-    def test_behind(self):
-        self.advance_elsewhere()
-        self.assert_nothing_arrives("REPO_PUSH_NON_FAST_FORWARD")
-
-    def test_declined(self):
-        self.decline()
-        details = self.assert_nothing_arrives("REPO_PUSH_REJECTED")
-        self.assertIn("the branch is frozen until monday", details["remote_says"])
 
     def test_password_in_no_answer_and_no_record(self):
         self.server.write_helper(password="x" * 30)
