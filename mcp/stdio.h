@@ -59,7 +59,7 @@ class Stdio {
   void write_lines();
   bool write_line(std::string_view line);
   // Whether `fd` became ready before the threads were called off.
-  bool ready(int fd, short events) const;
+  [[nodiscard]] bool ready(int fd, short events) const;
 
   Pipe client_;
   Pipe wake_;
