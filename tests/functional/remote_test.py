@@ -73,6 +73,7 @@ class SshTest(WhateverTheWay, RemoteCase):
         host.user.environment = cls.server.environment(host.user.environment)
         cls.place = cls.server.make("app.git")
         host.settings["WORKDIR_01_PUSH_URL"] = cls.server.url("app.git")
+        host.settings["REPOBRIDGE_PUSH_ALLOWED"] = "ssh://forge/"
 
     def setUp(self):
         super().setUp()
@@ -83,16 +84,34 @@ class SshTest(WhateverTheWay, RemoteCase):
         self.repo.git("push", "-q", "-u", "origin", "main")
         self.head = self.repo.save("new", a="two\n")
 
-    def test_host_alias_of_the_user(self):
+    def name_a_forge(self):
+        """The user's ~/.ssh/config has a host of that name, which is the server."""
         self.server.write_config(
             f"Host forge\n  HostName 127.0.0.1\n  Port {self.server.port}\n"
             f"  HostKeyAlias [127.0.0.1]:{self.server.port}\n"
         )
         self.addCleanup(self.server.write_config, "")
-        self.configure("url.ssh://forge/.insteadOf", f"ssh://{self.server.authority}/")
-        self.addCleanup(self.configure, "url.ssh://forge/.insteadOf")
-        details = self.assert_nothing_arrives("REPO_PUSH_NOT_ALLOWED")
-        self.assertIsNone(details)
+
+    def test_host_of_the_users_ssh_configuration(self):
+        self.name_a_forge()
+        self.repo.git("remote", "set-url", "origin", f"ssh://forge{self.place}")
+        pushed = self.push()
+        self.assertEqual((pushed["result"], pushed["host"]), ("pushed", "forge"))
+        self.assertEqual(self.refs(), [f"refs/heads/main {self.head}"])
+
+    def test_url_that_the_user_rewrites(self):
+        """What comes of it is what the administrator must have allowed."""
+        self.name_a_forge()
+        for base, code in (("ssh://forge/", None), ("ssh://elsewhere/", "REPO_PUSH_NOT_ALLOWED")):
+            with self.subTest(base=base):
+                name = f"url.{base}.insteadOf"
+                self.configure(name, f"ssh://{self.server.authority}/")
+                self.addCleanup(self.configure, name)
+                if code:
+                    self.assert_nothing_arrives(code)
+                else:
+                    self.assertEqual(self.push()["host"], "forge")
+                self.configure(name)
 
     def test_ssh_command_of_the_user(self):
         self.configure("core.sshCommand", "ssh -o PreferredAuthentications=publickey")
