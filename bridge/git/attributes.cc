@@ -12,7 +12,6 @@ namespace {
 namespace codes = policy::codes;
 
 constexpr std::size_t kMaxAttributeFileBytes = 1U << 20U;
-constexpr std::size_t kMaxLineBytes = 2048;  // git ignores longer ones, libgit2 does not
 
 constexpr std::array kConverting = {"filter", "working-tree-encoding", "ident"};
 
@@ -22,18 +21,6 @@ Failure unsupported(const std::string& place, const std::string& problem) {
                         policy::Json{{"place", policy::path_text(place)}});
 }
 
-Result<void> check_text(std::string_view text, const std::string& place) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  for (const auto& line : policy::split(text, '\n')) {
-    const auto begin = line.find_first_not_of(" \t\r");
-    if (begin != std::string::npos && line[begin] == '"') {
-      return unsupported(place, "it has a quoted pattern; write the pattern without quotes");
-    }
-    if (line.size() > kMaxLineBytes) return unsupported(place, "it has a line of more than 2048 bytes");
-  }
-  return {};
-}
-
 bool converts(const char* value) {
   const auto kind = git_attr_value(value);
   return kind == GIT_ATTR_VALUE_TRUE || kind == GIT_ATTR_VALUE_STRING;
@@ -41,11 +28,25 @@ bool converts(const char* value) {
 
 }  // namespace
 
+Result<void> check_attribute_text(std::string_view text, const std::string& place) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  for (const auto& line : policy::split(text, '\n')) {
+    const auto begin = line.find_first_not_of(" \t\r");
+    if (begin != std::string::npos && line[begin] == '"') {
+      return unsupported(place, "it has a quoted pattern; write the pattern without quotes");
+    }
+    if (line.size() > kMaxAttributeLineBytes) {
+      return unsupported(place, "it has a line of more than 2048 bytes");
+    }
+  }
+  return {};
+}
+
 Result<void> Attributes::check_file(const std::string& place) {
   if (!checked_.insert(place).second) return {};
   auto in_work_tree = platform::read_beneath_if_present(repository_->root(), place, kMaxAttributeFileBytes);
   if (!in_work_tree) return unsupported(place, "it is a link, no regular file, or larger than 1 MiB");
-  if (*in_work_tree) RB_CHECK(check_text(**in_work_tree, place));
+  if (*in_work_tree) RB_CHECK(check_attribute_text(**in_work_tree, place));
   const git_index_entry* entry = git_index_get_bypath(index_, place.c_str(), 0);
   if (entry == nullptr) return {};
   OwnedBlob blob;
@@ -53,7 +54,7 @@ Result<void> Attributes::check_file(const std::string& place) {
   const std::string_view bytes(static_cast<const char*>(git_blob_rawcontent(blob.get())),
                                static_cast<std::size_t>(git_blob_rawsize(blob.get())));
   if (bytes.size() > kMaxAttributeFileBytes) return unsupported(place, "it is larger than 1 MiB");
-  return check_text(bytes, place);
+  return check_attribute_text(bytes, place);
 }
 
 Result<void> Attributes::check_info() {
@@ -64,7 +65,7 @@ Result<void> Attributes::check_info() {
   }
   RB_TRY(const auto text,
          platform::read_beneath_if_present(repository_->git_directory(), place, kMaxAttributeFileBytes));
-  return check_text(text.value_or(""), place);
+  return check_attribute_text(text.value_or(""), place);
 }
 
 Result<void> Attributes::check_files_for(const policy::RepoPath& path) {

@@ -10,11 +10,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "bridge/git/repository.h"
 #include "policy/repo_path.h"
 
 namespace repobridge::git {
+
+inline constexpr std::size_t kMaxAttributeLineBytes = 2048;  // git ignores longer ones, libgit2 does not
+
+// Refuses what git and libgit2 would read in two ways. `place` is for the message.
+Result<void> check_attribute_text(std::string_view text, const std::string& place);
 
 class Attributes {
  public:
