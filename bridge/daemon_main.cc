@@ -131,7 +131,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   // Other processes of the user must not read the keys out of our memory.
   (void)::prctl(PR_SET_DUMPABLE, 0);
+  // A peer that is gone and a file that may not grow are errors of one call.
   (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   bridge::start_log();
   const auto served = serve(options);
   if (served) return 0;

@@ -1,28 +1,13 @@
 """Refusals that need a host in a bad way, and what a push may not carry."""
 
-import contextlib
 import hashlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import tempfile
-from unittest import mock
 
-import bridge_case
 from bridge_case import BIN, BridgeCase
-
-
-@contextlib.contextmanager
-def started_by(script):
-    """The bridge is started by a shell script that becomes it; $BRIDGE is its program."""
-    with tempfile.TemporaryDirectory() as place:
-        wrapper = pathlib.Path(place) / "repobridged"
-        wrapper.write_text(f"#!/bin/bash\nBRIDGE={BIN}/repobridged\nCHILDREN={BIN}/children\n{script}\n")
-        wrapper.chmod(0o755)
-        with mock.patch.object(bridge_case, "BIN", pathlib.Path(place)):
-            yield
 
 
 class FullDisk(BridgeCase):
@@ -31,15 +16,10 @@ class FullDisk(BridgeCase):
     def setUp(self):
         super().setUp()
         self.repo.save(a="one\n")
-        self.host.stop()
-        # Over the limit the kernel answers a write as a full disk does, where nobody minds the signal.
-        with started_by('trap "" XFSZ\nexec "$BRIDGE" "$@"'):
-            self.host.start()
-        self.addCleanup(self.host.start)
-        self.addCleanup(self.host.stop)
 
     def limit_files(self, size):
-        subprocess.run(["prlimit", f"--pid={self.host.pid}", f"--fsize={size}"], check=True)
+        """Over the limit the kernel answers a write as a full disk does."""
+        subprocess.run(["prlimit", f"--pid={self.host.pid}", f"--fsize={size}:"], check=True)
 
     def test_nothing_is_done_without_the_audit(self):
         self.repo.write("a", "two\n")
@@ -50,6 +30,8 @@ class FullDisk(BridgeCase):
         self.refused("AUDIT_UNAVAILABLE", "inspect_repo", workdir="app", view="status")
 
         self.assertEqual(self.repo.head(), head)
+        self.limit_files("unlimited")
+        self.commit("a")
 
 
 class NoSandbox(BridgeCase):
@@ -60,8 +42,8 @@ class NoSandbox(BridgeCase):
     def restart_without_landlock(self, **changes):
         self.host.stop()
         self.host.render(**changes)
-        with started_by('exec "$CHILDREN/without_landlock" "$BRIDGE" "$@"'):
-            self.host.start()
+        self.host.launcher = [BIN / "children" / "without_landlock"]
+        self.host.start()
         # The front was told of the other rendering.
         self.client = self.host.client()
 
