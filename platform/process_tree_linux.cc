@@ -63,7 +63,7 @@ void append_children(pid_t parent, std::vector<pid_t>& ids) {
   (void)::setsid();
   sigset_t none;
   (void)sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
   (void)::signal(SIGPIPE, SIG_DFL);
   (void)::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   (void)::execv(argv.front(), argv.data());
@@ -85,6 +85,7 @@ Result<UniqueFd> become_tree_root() {
   (void)::setsid();  // fails only where we lead a group already, which serves as well
   sigset_t all;
   (void)sigfillset(&all);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (::sigprocmask(SIG_BLOCK, &all, nullptr) != 0) return os_failure("block signals", errno);
   sigset_t child;
   (void)sigemptyset(&child);

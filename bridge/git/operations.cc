@@ -41,7 +41,8 @@ asio::awaitable<Result<Json>> refusal_for(CallContext context, Parts& parts, std
                                           Error otherwise) {
   WorkerOrder order{.root = std::move(root)};
   const auto worker = co_await Worker::start(context, parts, std::move(order));
-  co_return fail(worker ? std::move(otherwise) : worker.error());
+  if (!worker) co_return fail(worker.error());
+  co_return fail(std::move(otherwise));
 }
 
 // Why the worker is started, and what is locked when it asks.
