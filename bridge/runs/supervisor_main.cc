@@ -108,7 +108,7 @@ class Run {
  private:
   enum class Phase { running, leader_ended, asked, killing };
 
-  int say_drained() const {
+  [[nodiscard]] int say_drained() const {
     // A bridge that lives needs no record of it, and one that died finds none: both ways the safe one.
     (void)receipt_->note_drained();
     tell(kDrained, std::to_string(stragglers_));

@@ -160,6 +160,11 @@ class DoorwayCase(unittest.TestCase):
         )
 
 
+def login_of(line):
+    """Who made the call of an audit line; None of one about the bridge itself."""
+    return line.get("caller", {}).get("login")
+
+
 def ended(plain):
     """Whether the bridge has closed the connection; what it still said is no matter."""
     try:
@@ -298,7 +303,7 @@ class BadManners(DoorwayCase):
         self.assertIsNone(peer.message())
         self.new_log()
         # The good calls of this test are in the audit too.
-        mine = [line for line in self.host.audit()[self.calls_before :] if line["caller"]["login"] == "someone"]
+        mine = [line for line in self.host.audit()[self.calls_before :] if login_of(line) == "someone"]
         self.assertEqual(len(mine), dispatched, mine)
 
     def test_a_good_conversation(self):
@@ -419,7 +424,7 @@ class SilentPeers(DoorwayCase):
         self.assert_nothing_dispatched_but_good_calls()
 
     def assert_nothing_dispatched_but_good_calls(self):
-        logins = {line["caller"]["login"] for line in self.host.audit()[self.calls_before :]}
+        logins = {login_of(line) for line in self.host.audit()[self.calls_before :]}
         self.assertNotIn("someone", logins)
 
 

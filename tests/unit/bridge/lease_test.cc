@@ -12,7 +12,6 @@ namespace repobridge::runs {
 namespace {
 
 using policy::Json;
-using tests::bytes_of;
 using tests::code_of;
 using tests::details_of;
 using tests::exists;
