@@ -3,6 +3,7 @@ the next one works."""
 
 import os
 import pathlib
+import re
 import signal
 import threading
 import zlib
@@ -139,6 +140,20 @@ class HardRepositoryTest(BridgeCase):
                 self.refused("REPO_PATH_TOO_LARGE", "inspect_repo", workdir="app", view="diff", paths=[name])
                 self.commit_refused("REPO_PATH_TOO_LARGE", name)
         self.assert_sound()
+
+    def test_descriptors_of_a_worker(self):
+        """Nothing of the bridge's: its standard streams, its socket, and the user's configuration in memory."""
+        self.repo.save(a="one\n")
+        self.assertEqual(self.entries(), {})
+        (worker,) = self.workers()
+        if os.geteuid() != 0:  # its user may not look into it at all
+            with self.assertRaises(PermissionError):
+                os.listdir(f"/proc/{worker}/fd")
+            return
+        held = [os.readlink(f"/proc/{worker}/fd/{fd}") for fd in sorted(os.listdir(f"/proc/{worker}/fd"), key=int)]
+        kinds = [re.sub(r":.*| \(deleted\)$", "", what).replace(str(self.host.log_path), "the log") for what in held]
+        self.assertEqual(kinds[:4], ["/dev/null", "/dev/null", "the log", "socket"])
+        self.assertEqual([kind for kind in kinds[4:] if not kind.startswith("/memfd")], [])
 
     def test_worker_killed_between_calls(self):
         self.repo.save(a="one\n")
