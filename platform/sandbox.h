@@ -25,9 +25,6 @@ struct Grant {
   Access access = Access::read;
 };
 
-// Whether this kernel has the layers at all.
-Result<void> check_sandbox();
-
 Result<void> enter_sandbox(const std::vector<Grant>& grants);
 
 // Bounds that hold without any of this: no core file, so much processor time, so large a file, so many

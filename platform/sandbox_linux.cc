@@ -158,12 +158,6 @@ class Filter {
 
 }  // namespace
 
-Result<void> check_sandbox() {
-  if (landlock_version() < 1) return unavailable("Landlock", errno);
-  if (::prctl(PR_GET_SECCOMP) < 0) return unavailable("seccomp", errno);
-  return {};
-}
-
 Result<void> enter_sandbox(const std::vector<Grant>& grants) {
   const int version = landlock_version();
   if (version < 1) return unavailable("Landlock", errno);

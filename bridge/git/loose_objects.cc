@@ -48,9 +48,10 @@ class Inflater {
     return room - stream_.avail_out;
   }
 
+  // Whether the stream has ended, and nothing is behind it.
   [[nodiscard]] bool at_end() {
     char one = 0;
-    return fill(&one, 1) == 0 && ended_;
+    return fill(&one, 1) == 0 && ended_ && stream_.avail_in == 0;
   }
 
  private:

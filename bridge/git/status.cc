@@ -125,7 +125,7 @@ Result<OwnedStatusList> scan_work_tree(const Repository& repository) {
   if (code < 0 && last_error_says("nesting too deep")) {
     return policy::refuse(
         policy::codes::kUnsupportedLayout,
-        "directories of the work tree nest more than 100 deep, which is not looked through here");
+        "directories of the work tree nest 100 deep or more, which is not looked through here");
   }
   RB_CHECK(git_check(code, "compare the work tree with the index"));
   return list;

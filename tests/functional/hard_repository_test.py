@@ -37,6 +37,7 @@ class HardRepositoryTest(BridgeCase):
             "half": lambda stored: stored[: len(stored) // 2],
             "without its checksum": lambda stored: stored[:-4],
             "another checksum": lambda stored: stored[:-4] + b"\0\0\0\0",
+            "bytes behind its end": lambda stored: stored + b"x",
             "more behind it": lambda stored: zlib.compress(b"blob 4\0" + content),
             "less than it says": lambda stored: zlib.compress(b"blob 20000\0short"),
             "says it is enormous": lambda stored: zlib.compress(b"blob 999999999999\0x"),
