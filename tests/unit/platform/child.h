@@ -36,6 +36,7 @@ class Child {
   }
 
   [[nodiscard]] platform::ChildProcess& process() { return *process_; }
+  [[nodiscard]] const platform::ChildProcess& process() const { return *process_; }
 
   // The next line without its newline; nullopt at the end of the output.
   std::optional<std::string> line() {
