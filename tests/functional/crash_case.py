@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from bridge_case import BridgeCase, Host
+from bridge_case import BridgeCase, Host, shape_of
 from harness import BIN, PATIENCE
 
 KILL_AT = BIN / "children" / "kill_at"
@@ -256,10 +256,44 @@ class CrashCase(BridgeCase):
             if error is None:
                 return
 
+    def make_gate(self):
+        """A FIFO at which a script waits by `read go <PATH`."""
+        gate = self.host.path / "gate"
+        os.mkfifo(gate)
+        self.addCleanup(gate.unlink)
+        return gate
+
+    def lose_front(self, gate, tool, **arguments):
+        """A front is killed while its call waits at the gate, and the call goes on. Its outcome in the audit."""
+        before = self.calls_in_audit()
+        front = self.host.client()
+        front.start_call(tool, arguments)
+        with open(gate, "w") as go:  # returns when somebody waits there
+            self.kill_front(front)
+            go.write("go\n")
+        [call] = self.calls_in_audit() - before
+        return self.wait_for_outcome(call)
+
+    @staticmethod
+    def kill_front(front):
+        front.process.kill()
+        front.process.wait()
+
+    def wait_for_outcome(self, call):
+        wait_until("the call has ended", lambda: call in self.outcomes())
+        return self.outcomes()[call]
+
+    def assert_next_front_works(self):
+        result = self.host.client().call("inspect_repo", workdir="app", view="status")
+        self.assertIsNone(shape_of(result, "inspect_repo", {"workdir": "app", "view": "status"})[1])
+
     # What must hold
 
     def calls_in_audit(self):
         return {line["call"] for line in self.host.audit() if line.get("event") == "begin"}
+
+    def outcomes(self):
+        return {line["call"]: line["outcome"] for line in self.host.audit() if line.get("event") == "end"}
 
     def assert_clean(self):
         """Nothing of ours stands in anybody's way, git finds the repositories sound, the audit is whole."""

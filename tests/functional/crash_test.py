@@ -16,6 +16,11 @@ from supervisor_case import Fifo, GoFifo
 MISBEHAVE = BIN / "children" / "misbehave"
 # A push has so many steps that only some are met, unless all are asked for.
 EVERY = 1 if os.environ.get("REPOBRIDGE_TEST_EVERY_STEP") == "1" else 6
+GATED = """#!/bin/sh
+read go <{gate}
+exec {program}
+"""
+VIEWS = ({"view": "status"}, {"view": "diff", "paths": ["notes.txt"]})
 COMMIT = {"workdir": "app", "paths": ["notes.txt"], "message": "a change"}
 
 
@@ -33,11 +38,49 @@ class Inspect(CrashCase):
     def test_the_worker_is_killed(self):
         self.change()
         held = self.host.held_at_rest()
-        for view in ({"view": "status"}, {"view": "diff", "paths": ["notes.txt"]}):
+        for view in VIEWS:
             for code in self.calls_until_the_helper_lives("repobridge-git", "inspect_repo", workdir="app", **view):
                 self.assertIn(code, (None, "REPO_GIT_FAILED"))
                 self.assert_no_zombies()
                 self.assertEqual(len(self.entries()), 1)
+        self.assertEqual(self.host.held_at_rest(), held)
+        self.assert_clean()
+
+    def test_the_front_is_killed_before_the_worker_looks(self):
+        self.change()
+        held = self.host.held_at_rest()
+        gate = self.make_gate()
+        for view in VIEWS:
+            self.host.end_kept_worker()
+            self.host.script("repobridge-git", GATED.format(gate=gate, program=BIN / "repobridge-git"))
+
+            self.assertEqual(self.lose_front(gate, "inspect_repo", workdir="app", **view), "ok")
+
+            self.host.spare("repobridge-git")
+            self.assert_no_zombies()
+            self.assert_next_front_works()
+        self.assertEqual(self.host.held_at_rest(), held)
+        self.assert_clean()
+
+    def test_the_front_is_killed_while_a_kept_worker_is_stopped(self):
+        self.change()
+        held = self.host.held_at_rest()
+        for view in VIEWS:
+            self.status()
+            [worker] = self.host.helpers("repobridge-git")
+            os.kill(worker, signal.SIGSTOP)
+            front, before = self.host.client(), self.calls_in_audit()
+            front.start_call("inspect_repo", {"workdir": "app", **view})
+            wait_until("the call has begun", lambda: self.calls_in_audit() != before)
+            self.kill_front(front)
+            os.kill(worker, signal.SIGCONT)
+            [call] = self.calls_in_audit() - before
+
+            self.assertEqual(self.wait_for_outcome(call), "ok")
+
+            self.assertEqual(self.host.helpers("repobridge-git"), {worker})
+            self.assert_no_zombies()
+            self.assert_next_front_works()
         self.assertEqual(self.host.held_at_rest(), held)
         self.assert_clean()
 
@@ -80,24 +123,15 @@ class Commit(CrashCase):
         self.assertEqual(self.host.held_at_rest(), held)
 
     def test_the_front_is_killed(self):
-        gate = GoFifo(self.host.path / "gate")
-        self.addCleanup(gate.path.unlink)
-        self.host.script("repobridge-git", f"""#!/bin/sh
-read go <{gate.path}
-exec {BIN / "repobridge-git"}
-""")
+        gate = self.make_gate()
+        self.host.script("repobridge-git", GATED.format(gate=gate, program=BIN / "repobridge-git"))
         self.change()
         before = self.repo.head()
-        front = self.host.client()
-        front.start_call("commit_repo_changes", COMMIT)
-        with open(gate.path, "w") as go:  # returns when the worker waits there
-            front.process.kill()
-            front.process.wait()
-            go.write("go\n")
-        wait_until("the commit is done", lambda: self.host.audit()[-1]["event"] == "end")
 
-        self.assertEqual(self.host.audit()[-1]["outcome"], "ok")
+        self.assertEqual(self.lose_front(gate, "commit_repo_changes", **COMMIT), "ok")
+
         self.assertTrue(self.assert_whole_commit(before))
+        self.assert_no_zombies()
         self.assert_clean()
 
 
@@ -141,6 +175,23 @@ class Push(CrashCase):
                 break
         self.assertGreater(step, 1)
         self.assertEqual(self.repo.git("rev-parse", "origin/main"), head)
+
+    def test_the_front_is_killed(self):
+        head = self.make_commit()
+        held = self.host.held_at_rest()
+        gate = self.make_gate()
+        hook = self.remote.path / "hooks/pre-receive"
+        hook.write_text(f"#!/bin/sh\nread go <{gate}\n")
+        hook.chmod(0o755)
+
+        self.assertEqual(self.lose_front(gate, "push_repo", workdir="app"), "ok")
+
+        self.assertTrue(self.assert_whole_push(self.base, head))
+        self.assertEqual(self.repo.git("rev-parse", "origin/main"), head)
+        self.assert_no_zombies()
+        self.assert_next_front_works()
+        self.assertEqual(self.push()["result"], "up_to_date")
+        self.assertEqual(self.host.held_at_rest(), held)
 
     def test_a_supervisor_is_killed(self):
         """Each that a push starts, once before its program and once while it works."""
@@ -219,8 +270,7 @@ class Run(CrashCase):
 
     def test_the_front_is_killed(self):
         front, _, program = self.begin("late")
-        front.process.kill()
-        front.process.wait()
+        self.kill_front(front)
         os.kill(program, signal.SIGKILL)
         self.life.wait_for_end()
         wait_until("the run is done", lambda: self.host.audit()[-1]["event"] == "end")
