@@ -94,11 +94,11 @@ class Run {
       for (const auto& ended : round.ended) note_end(ended);
       if (round.none_left) return say_drained();
       if (phase_ == Phase::killing) {
-        if (phase_end_.passed()) {
-          tell(kUnproven, std::to_string(platform::kill_descendants()));
+        const auto found = platform::kill_descendants();
+        if (++kill_rounds_ >= kFewestKillRounds && phase_end_.passed()) {
+          tell(kUnproven, std::to_string(found));
           return 1;
         }
-        (void)platform::kill_descendants();
       }
       wait();
       advance();
@@ -178,6 +178,7 @@ class Run {
   bool leader_alive_ = true;
   bool bridge_gone_ = false;
   std::size_t stragglers_ = 0;
+  int kill_rounds_ = 0;
 };
 
 int fail_to_start(int os_code) {

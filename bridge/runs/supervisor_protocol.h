@@ -39,7 +39,9 @@ inline constexpr std::string_view kEndedBy = "ended-by";
 
 // From the polite request to the kill; git removes its lock files on the former only.
 inline constexpr std::chrono::milliseconds kGrace{1500};
-// How long killing may take before the supervisor admits that it cannot prove the end.
+// How long killing may take before the supervisor admits that it cannot prove the end; and how often it must
+// have tried by then, since a busy machine may give it next to nothing of that time.
 inline constexpr std::chrono::milliseconds kKillLimit{5000};
+inline constexpr int kFewestKillRounds = 100;
 
 }  // namespace repobridge::runs
