@@ -6,8 +6,10 @@ bridge does the same work in silence.
 
 import os
 import shutil
+import subprocess
 
 from bridge_case import BridgeCase
+from harness import PATIENCE
 
 
 class CanaryCase(BridgeCase):
@@ -25,9 +27,9 @@ class CanaryCase(BridgeCase):
         program.chmod(0o755)
         return str(program)
 
-    def as_hooks(self, *names):
+    def as_hooks(self, *names, then="exit 0"):
         for name in names:
-            shutil.copy(self.canary(name), self.repo.git_dir / "hooks" / name)
+            shutil.copy(self.canary(name, then), self.repo.git_dir / "hooks" / name)
 
     def sung(self):
         """Who sang since this was last asked."""
@@ -36,17 +38,24 @@ class CanaryCase(BridgeCase):
             (self.cage / name).unlink()
         return names
 
-
-class LookAndCommitTest(CanaryCase):
-    def assert_silent(self, *names):
-        """That the named have sung for git, and that none sings for the bridge."""
-        self.assertLessEqual(set(names), self.sung())
+    def change(self):
+        """New work in `a`, each time another."""
         self.repo.write("a", os.urandom(8).hex())
+
+    def look_and_commit(self):
+        self.change()
         self.status()
         self.diff("a")
         self.refused("PATH_NOT_FOUND", "inspect_repo", workdir="app", view="staged_diff", paths=["none"])
         self.commit("a")
         self.data("inspect_repo", workdir="app", view="actions")
+
+
+class LookAndCommitTest(CanaryCase):
+    def assert_silent(self, *names):
+        """That the named have sung for git, and that none sings for the bridge."""
+        self.assertLessEqual(set(names), self.sung())
+        self.look_and_commit()
         self.assertEqual(self.sung(), set())
 
     def test_hooks(self):
@@ -142,6 +151,215 @@ class LookAndCommitTest(CanaryCase):
         self.assertEqual(self.sung(), set())
 
 
+class EveryCallTest(CanaryCase):
+    """What only commands of git's own run that no call of ours has anything to do with."""
+
+    def setUp(self):
+        super().setUp()
+        self.follow_origin()
+
+    def assert_silent(self, wake, *names):
+        """That the named sing whenever git is given the words of `wake`, and that none sings for the bridge."""
+        self.assert_awake(wake, names)
+        self.look_and_commit()
+        self.assertEqual(self.push()["result"], "pushed")
+        self.assertEqual(self.sung(), set())
+        self.assert_awake(wake, names)
+
+    def assert_awake(self, wake, names):
+        self.sung()
+        self.repo.run(*wake, check=False, input=b"protocol=https\nhost=127.0.0.1\n\n")
+        self.assertEqual(self.sung(), set(names))
+
+    def test_hook_before_garbage_is_collected(self):
+        self.as_hooks("pre-auto-gc", then="exit 1")  # so that there is always something to collect
+        self.repo.config("gc.autoPackLimit", "1")
+        self.repo.config("gc.autoDetach", "false")
+        for content in ("two\n", "three\n"):
+            self.repo.save(a=content)
+            self.repo.git("repack", "-q")
+        self.assert_silent(("commit", "-q", "--allow-empty", "-m", "by git"), "pre-auto-gc")
+
+    def test_merge_driver(self):
+        self.repo.git("switch", "-q", "-c", "other")
+        self.repo.save(a="theirs\n")
+        self.repo.git("switch", "-q", "main")
+        self.repo.save(a="ours\n")
+        self.repo.write(".git/info/attributes", "a merge=x\n")
+        self.repo.config("merge.x.driver", self.canary("driver", "exit 1"))
+        self.assert_silent(("merge-tree", "--write-tree", "main", "other"), "driver")
+
+    def test_who_is_asked_for_passwords(self):
+        # Over a connection that wants one: remote_test.
+        for key in ("credential.helper", "credential.https://127.0.0.1.helper", "core.askPass"):
+            self.repo.config(key, self.canary(key.replace("/", "")))
+        self.assert_silent(
+            ("credential", "fill"), "credential.helper", "credential.https:127.0.0.1.helper", "core.askPass"
+        )
+
+    def test_signatures(self):
+        unsigned = self.repo.git("cat-file", "commit", "HEAD")
+        signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n"
+        signed = self.repo.git(
+            "hash-object", "-w", "-t", "commit", "--stdin", input=unsigned.replace("\n\n", "\n" + signature).encode()
+        )
+        self.repo.config("log.showSignature", "true")
+        self.repo.config("gpg.program", self.canary("gpg", "exit 1"))
+        self.assert_silent(("log", "-1", signed), "gpg")
+
+    def test_signatures_of_ssh(self):
+        self.repo.config("commit.gpgSign", "true")
+        self.repo.config("gpg.format", "ssh")
+        self.repo.config("gpg.ssh.defaultKeyCommand", self.canary("key", "echo ssh-ed25519 AAAA"))
+        self.repo.config("gpg.ssh.program", self.canary("keygen", "exit 1"))
+        self.assert_silent(("commit", "--allow-empty", "-m", "by git"), "key", "keygen")
+
+    def test_aliases(self):
+        self.repo.config("alias.zz", f"!{self.canary('alias')}")
+        self.assert_silent(("zz",), "alias")
+
+    def test_editor_of_a_sequence(self):
+        self.repo.save("by git", a="two\n")
+        self.repo.config("sequence.editor", self.canary("sequence", "exit 1"))
+        self.assert_silent(("rebase", "-i", "HEAD~1"), "sequence")
+
+    def test_program_for_differences(self):
+        before, after = self.repo.head(), self.repo.save("by git", a="two\n")
+        self.repo.write(".git/info/attributes", "a diff=x\n")
+        self.repo.config("diff.x.command", self.canary("command"))
+        self.assert_silent(("diff", before, after), "command")
+
+    def test_pager(self):
+        # git has one only at a terminal.
+        self.repo.config("core.pager", self.canary("pager", "cat"))
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        with open(theirs, "wb") as terminal:
+            subprocess.run(
+                ["git", "log"],
+                cwd=self.repo.path,
+                env={**self.host.user.environment, "TERM": "vt100"},
+                stdin=subprocess.DEVNULL,
+                stdout=terminal,
+                timeout=PATIENCE,
+                check=True,
+            )
+        self.assertEqual(self.sung(), {"pager"})
+        self.look_and_commit()
+        self.push()
+        self.assertEqual(self.sung(), set())
+
+    def test_update_of_submodules(self):
+        other = self.aviary / "other"
+        self.host.user.git(self.aviary, "clone", "-q", self.remote.path, other)
+        self.repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"file://{other}", "sub")
+        self.repo.save("submodule")
+        self.host.user.git(self.repo / "sub", "commit", "-q", "--allow-empty", "-m", "elsewhere")
+        self.repo.config("submodule.sub.update", f"!{self.canary('update', 'exit 1')}")
+        self.assert_silent(("submodule", "update"), "update")
+
+    def test_traces(self):
+        # git reads trace2.* from the system's and the user's configuration alone, so a repository cannot set it:
+        # what is shown is that the setting is spelt right, and that nobody obeys it there.
+        for kind in ("normal", "event", "perf"):
+            key, trace = f"trace2.{kind}Target", self.cage / kind
+            self.host.user.git(self.repo.path, "config", "--global", key, str(trace))
+            self.repo.git("status")
+            self.host.user.git(self.repo.path, "config", "--global", "--unset", key)
+            self.assertEqual(self.sung(), {kind})
+            self.repo.config(key, str(trace))
+        self.assert_silent(("status",))
+
+    def test_command_for_alternates(self):
+        other = self.aviary / "other.git"
+        self.host.user.git(self.aviary, "clone", "-q", "--bare", self.remote.path, other)
+        self.repo.config("core.alternateRefsCommand", self.canary("alternates"))
+        self.repo.write(".git/objects/info/alternates", f"{other}/objects\n")
+        self.assert_awake(("fetch", "-q"), {"alternates"})
+        for refused in (
+            lambda: self.refused("REPO_ALTERNATES", "inspect_repo", workdir="app", view="status"),
+            lambda: self.refused("REPO_ALTERNATES", "inspect_repo", workdir="app", view="diff", paths=["a"]),
+            lambda: self.commit_refused("REPO_ALTERNATES", "a"),
+            lambda: self.push_refused("REPO_ALTERNATES"),
+        ):
+            refused()
+        self.assertEqual(self.sung(), set())
+        (self.repo.git_dir / "objects/info/alternates").unlink()
+        self.assert_silent(("fetch", "-q"))
+
+    def test_proxy_of_gits_own_protocol(self):
+        self.repo.config("core.gitProxy", self.canary("proxy", "exit 1"))
+        self.repo.config("remote.daemon.url", "git://127.0.0.1:1/x")
+        self.assert_silent(("ls-remote", "daemon"), "proxy")
+        self.repo.config("remote.origin.url", "git://127.0.0.1:1/x")
+        self.repo.save("by git", a="two\n")
+        self.push_refused("REPO_PUSH_URL_INVALID")
+        self.assertEqual(self.sung(), set())
+
+    def test_ssh_command(self):
+        # Over ssh itself: remote_test.
+        self.repo.config("core.sshCommand", self.canary("ssh", "exit 1"))
+        self.repo.config("remote.forge.url", "ssh://127.0.0.1:1/x")
+        self.assert_silent(("ls-remote", "forge"), "ssh")
+        self.repo.config("remote.origin.url", "ssh://127.0.0.1:1/x")
+        self.push_refused("REPO_PUSH_NOT_ALLOWED")
+        self.assertEqual(self.sung(), set())
+
+    def test_filter_of_an_attributes_file_elsewhere(self):
+        attributes = self.aviary / "attributes"
+        attributes.write_text("a filter=x\n")
+        self.repo.config("core.attributesFile", str(attributes))
+        self.repo.config("filter.x.process", self.canary("process", "exit 1"))
+        self.assert_awake(("hash-object", "a"), {"process"})
+        self.change()
+        self.assertEqual(self.entries().keys(), {"a"})
+        self.refused("REPO_UNSUPPORTED_ATTRIBUTES", "inspect_repo", workdir="app", view="diff", paths=["a"])
+        self.commit_refused("REPO_UNSUPPORTED_ATTRIBUTES", "a")
+        self.push()
+        self.assertEqual(self.sung(), set())
+
+
+class HelperOnThePathTest(CanaryCase):
+    """A remote that names a helper: git looks for git-remote-NAME on the PATH, the bridge's too in this test."""
+
+    @classmethod
+    def prepare(cls, host):
+        host.user.environment["PATH"] = f"{host.path}/aviary:{host.user.environment['PATH']}"
+
+    def setUp(self):
+        super().setUp()
+        self.follow_origin()
+        self.canary("git-remote-evil", "exit 1")
+
+    def assert_git_finds_it(self):
+        self.repo.run("push", "-q", check=False)
+        self.assertEqual(self.sung(), {"git-remote-evil"})
+
+    def test_named_by_the_remote(self):
+        self.repo.config("remote.origin.vcs", "evil")
+        self.repo.save("by git", a="two\n")
+        self.assert_git_finds_it()
+        self.assertEqual(self.push()["result"], "pushed")
+        self.assertEqual(self.sung(), set())
+
+    def test_named_by_the_url(self):
+        self.repo.save("by git", a="two\n")
+        for url in ("evil::x", "evil://127.0.0.1/x"):
+            self.repo.config("remote.origin.url", url)
+            self.assert_git_finds_it()
+            self.push_refused("REPO_PUSH_URL_INVALID")
+            self.assertEqual(self.sung(), set())
+
+    def test_the_helper_that_starts_programs(self):
+        self.repo.config("protocol.ext.allow", "always")
+        self.repo.config("remote.origin.vcs", "ext")
+        self.repo.config("remote.origin.url", self.canary("git-remote-evil", "exit 1"))
+        self.repo.save("by git", a="two\n")
+        self.assert_git_finds_it()
+        self.push_refused("REPO_PUSH_URL_INVALID")
+        self.assertEqual(self.sung(), set())
+
+
 class RedirectionTest(CanaryCase):
     """Where git itself is led astray, and the bridge refuses by name."""
 
@@ -176,6 +394,26 @@ class RedirectionTest(CanaryCase):
         self.assertEqual(self.repo.git("cat-file", "-p", secret), "top secret")
         self.refused("REPO_ALTERNATES", "inspect_repo", workdir="app", view="status")
         self.commit_refused("REPO_ALTERNATES", "a")
+
+    def test_objects_that_stand_for_others(self):
+        self.follow_origin()
+        base = self.repo.head()
+        forged = self.repo.git("hash-object", "-w", "--stdin", input=b"forged\n")
+        self.repo.git("replace", "HEAD:a", forged)
+        orphan = self.repo.git("commit-tree", "-m", "forged", "HEAD^{tree}")
+        self.repo.git("replace", base, orphan)
+        self.repo.write("a", "two\n")
+        self.assertIn("-forged", self.repo.git("diff"))
+        self.assertEqual(self.repo.git("log", "--format=%s"), "forged")
+
+        [file] = self.diff("a")["files"]
+        self.assertIn("-one", file["patch"])
+        made = self.commit("a")["commit"]
+        self.push()
+
+        self.assertEqual(self.remote.git("rev-list", "main"), f"{made}\n{base}")
+        self.assertEqual(self.remote.git("show", f"{base}:a"), "one")
+        self.assertEqual(self.remote.git("for-each-ref", "--format=%(refname)"), "refs/heads/main")
 
     def test_url_rewritten_by_the_repository(self):
         self.follow_origin()

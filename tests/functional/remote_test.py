@@ -215,12 +215,22 @@ class HttpsTest(WhateverTheWay, RemoteCase):
         self.addCleanup(self.configure, name)
         self.assertEqual(self.push()["result"], "pushed")
 
-    def test_helper_of_the_repository_is_not_asked(self):
+    def test_whom_the_repository_would_ask_is_not_asked(self):
         self.configure("credential.helper")
-        canary = self.host.path / "canary"
-        self.repo.config("credential.helper", f"!touch {canary};:")
+        canaries = {kind: self.host.path / f"canary-{kind}" for kind in ("helper", "helper-of-url", "askpass")}
+        askpass = self.host.path / "askpass"
+        askpass.write_text(f"#!/bin/sh\ntouch {canaries['askpass']}\n")
+        askpass.chmod(0o755)
+        self.repo.config("core.askPass", str(askpass))
+        self.repo.config("credential.helper", f"!touch {canaries['helper']};:")
+        self.repo.config(
+            f"credential.https://{self.server.authority}.helper", f"!touch {canaries['helper-of-url']};:"
+        )
+        self.assertNotEqual(self.repo.run("push", "-q", check=False).returncode, 0)
+        for canary in canaries.values():
+            canary.unlink()  # git has asked them all
         self.assert_nothing_arrives("REPO_PUSH_CREDENTIALS_MISSING")
-        self.assertFalse(canary.exists())
+        self.assertEqual([canary for canary in canaries.values() if canary.exists()], [])
 
     def test_transport_settings_of_the_repository_count_for_nothing(self):
         closed, port = remotes.closed_port()
