@@ -545,6 +545,33 @@ class StateTest(CommitCase):
         self.assert_sound()
 
 
+    def test_beside_a_switch_of_branches(self):
+        """A commit goes to the branch that it names, on what that was before, or nowhere."""
+        meanwhile = ("REPO_INDEX_LOCKED", "REPO_HEAD_LOCKED", "REPO_REF_LOCKED", "REPO_HEAD_MOVED", "REPO_STAGED_STATE")
+        self.repo.git("branch", "other")
+        branches, made = ("main", "other"), 0
+        for round in range(12):
+            tips = {branch: self.repo.git("rev-parse", branch) for branch in branches}
+            target, name = branches[(round + 1) % 2], f"new {round}"
+            self.repo.write(name, name)
+            switch = threading.Thread(target=self.repo.run, args=("switch", "-q", target), kwargs={"check": False})
+            switch.start()
+            data, error = self.call("commit_repo_changes", workdir="app", paths=[name], message="ours")
+            switch.join()
+            if error is None:
+                made += 1
+                self.assertEqual(data["parent"], tips[data["branch"]])
+                self.assertEqual(self.repo.git("diff", "--name-only", data["parent"], data["commit"]), name)
+                tips[data["branch"]] = data["commit"]
+            else:
+                self.assertIn(error["code"], meanwhile)
+            self.assertEqual({branch: self.repo.git("rev-parse", branch) for branch in branches}, tips)
+            self.repo.git("switch", "-q", "--discard-changes", target)
+            self.repo.git("clean", "-q", "-f")
+        self.assertGreater(made, 0)
+        self.assert_sound()
+
+
 class ReadOnlyTest(CommitCase):
     settings = {"WORKDIR_01_READ_ONLY": "true"}
 

@@ -156,6 +156,21 @@ class HardRepositoryTest(BridgeCase):
         self.assertEqual(kinds[:4], ["/dev/null", "/dev/null", "the log", "socket"])
         self.assertEqual([kind for kind in kinds[4:] if not kind.startswith("/memfd")], [])
 
+    def test_limits_of_a_worker(self):
+        """What bounds it whatever it reads, beside its deadline: neither can be raised again."""
+        self.repo.save(a="one\n")
+        self.assertEqual(self.entries(), {})
+        (worker,) = self.workers()
+        lines = pathlib.Path(f"/proc/{worker}/limits").read_text().splitlines()[1:]
+        limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+        for name, bound in {
+            "Max core file size": 0,
+            "Max cpu time": 60,
+            "Max file size": 1 << 30,
+            "Max open files": 512,
+        }.items():
+            self.assertEqual(limits[name], [str(bound)] * 2, name)
+
     def test_worker_killed_between_calls(self):
         self.repo.save(a="one\n")
         self.assertEqual(self.entries(), {})

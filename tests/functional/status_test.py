@@ -351,6 +351,36 @@ class HeadTest(BridgeCase):
         self.repo.save(a="four\n")
         self.assertEqual(self.upstream(), (2, 1))
 
+    def test_commits_that_have_not_left(self):
+        self.repo.save(a="one\n")
+        self.follow_origin()
+        first = self.repo.save("the first", a="two\n", b="two\n")
+        second = self.repo.save("the second", a="three\n")
+        expected = [
+            {"oid": first, "subject": "the first", "paths_count": 2},
+            {"oid": second, "subject": "the second", "paths_count": 1},
+        ]
+        self.assertEqual(self.status()["outgoing"], expected)
+        # As far as the last fetch knows, like `ahead`; what a push asks the remote is another matter.
+        self.repo.git("push", "-q", self.remote.url, "main")
+        self.assertEqual(self.status()["outgoing"], expected)
+        self.repo.git("fetch", "-q")
+        self.assertEqual(self.status()["outgoing"], [])
+
+    def test_many_commits_that_have_not_left(self):
+        self.repo.save(a="one\n")
+        self.follow_origin()
+        author = "committer A U Thor <author@example.org> 1700000000 +0000"
+        line = "".join(
+            f"commit refs/heads/main\n{author}\ndata 1\nx\n" + ("from refs/heads/main^0\n" if i == 0 else "")
+            for i in range(60)
+        )
+        self.repo.git("fast-import", "--quiet", input=line.encode())
+        status = self.status()
+        self.assertEqual(status["upstream"]["ahead"], 60)
+        oldest = self.repo.git("rev-list", "--reverse", "origin/main..main").split("\n")[:50]
+        self.assertEqual([commit["oid"] for commit in status["outgoing"]], oldest)
+
     def test_unrelated_histories(self):
         self.repo.save(a="one\n")
         self.follow_origin()
