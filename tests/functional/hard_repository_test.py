@@ -157,7 +157,7 @@ class HardRepositoryTest(BridgeCase):
         self.assertEqual([kind for kind in kinds[4:] if not kind.startswith("/memfd")], [])
 
     def test_limits_of_a_worker(self):
-        """What bounds it whatever it reads, beside its deadline: neither can be raised again."""
+        """What bounds it whatever it reads, beside its deadline."""
         self.repo.save(a="one\n")
         self.assertEqual(self.entries(), {})
         (worker,) = self.workers()

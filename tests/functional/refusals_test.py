@@ -9,6 +9,7 @@ import subprocess
 
 from bridge_case import BIN, BridgeCase
 
+LAYERS = ("landlock", "seccomp")
 
 class FullDisk(BridgeCase):
     """What cannot be written down is not done."""
@@ -35,28 +36,34 @@ class FullDisk(BridgeCase):
 
 
 class NoSandbox(BridgeCase):
+    """Each layer of the sandbox is needed."""
+
     def setUp(self):
         super().setUp()
         self.repo.save(a="one\n")
 
-    def restart_without_landlock(self, **changes):
+    def restart_without(self, layer, **changes):
         self.host.stop()
         self.host.render(**changes)
-        self.host.launcher = [BIN / "children" / "without_landlock"]
+        self.host.launcher = [BIN / "children" / "without", layer]
         self.host.start()
         # The front was told of the other rendering.
         self.client = self.host.client()
 
     def test_no_repository_is_read(self):
-        self.restart_without_landlock(REPOBRIDGE_ALLOW_UNSANDBOXED_GIT=None)
+        for layer in LAYERS:
+            with self.subTest(layer):
+                self.restart_without(layer, REPOBRIDGE_ALLOW_UNSANDBOXED_GIT=None)
 
-        self.refused("REPO_SANDBOX_UNAVAILABLE", "inspect_repo", workdir="app", view="status")
-        self.commit_refused("REPO_SANDBOX_UNAVAILABLE", "a")
+                self.refused("REPO_SANDBOX_UNAVAILABLE", "inspect_repo", workdir="app", view="status")
+                self.commit_refused("REPO_SANDBOX_UNAVAILABLE", "a")
 
     def test_unless_the_administrator_waives_it(self):
-        self.restart_without_landlock(REPOBRIDGE_ALLOW_UNSANDBOXED_GIT="true")
+        for layer in LAYERS:
+            with self.subTest(layer):
+                self.restart_without(layer, REPOBRIDGE_ALLOW_UNSANDBOXED_GIT="true")
 
-        self.assertTrue(self.status()["clean"])
+                self.assertTrue(self.status()["clean"])
 
 
 class ProgramGone(BridgeCase):

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "tests/children/without_landlock.h"
+#include "tests/children/without.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace repobridge::platform {
@@ -74,11 +74,25 @@ TEST_F(SandboxTest, NoSocketsProcessesOrSignals) {
   }));
 }
 
-TEST_F(SandboxTest, NeedsLandlock) {
+TEST_F(SandboxTest, NeedsEachOfItsLayers) {
+  for (const auto hide : {tests::hide_landlock, tests::hide_seccomp}) {
+    EXPECT_TRUE(holds_in_child([&] {
+      if (!hide()) return false;
+      const auto entered = enter_sandbox({});
+      return !entered && entered.error().code == "SANDBOX_UNAVAILABLE";
+    }));
+  }
+}
+
+TEST_F(SandboxTest, BoundsResources) {
   EXPECT_TRUE(holds_in_child([&] {
-    if (!tests::hide_landlock()) return false;
-    const auto entered = enter_sandbox({});
-    return !entered && entered.error().code == "SANDBOX_UNAVAILABLE";
+    (void)::signal(SIGXFSZ, SIG_IGN);
+    if (!limit_resources({.processor_seconds = 5, .file_bytes = 10, .descriptors = 8})) return false;
+    const UniqueFd file(::open(other_.c_str(), O_WRONLY | O_CLOEXEC));
+    const bool bounded = ::pwrite(file.get(), "x", 1, 9) == 1 && ::pwrite(file.get(), "x", 1, 10) < 0;
+    int last = 0;
+    while (last >= 0) last = ::dup(file.get());
+    return bounded && errno == EMFILE;
   }));
 }
 
