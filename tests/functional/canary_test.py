@@ -12,6 +12,11 @@ from bridge_case import BridgeCase
 from harness import PATIENCE
 
 
+def snapshot(directory):
+    """path → content of all files below."""
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
 class CanaryCase(BridgeCase):
     def setUp(self):
         super().setUp()
@@ -376,6 +381,26 @@ class RedirectionTest(CanaryCase):
         self.assertEqual(self.commit_refused("REPO_UNSAFE_LAYOUT", "a"), {"place": "logs/refs/heads/main"})
         self.refused("REPO_UNSAFE_LAYOUT", "inspect_repo", workdir="app", view="status")
         self.assertEqual(startup.read_text(), "")
+
+    def test_tracking_branch_beyond_a_link(self):
+        self.follow_origin()
+        for place in ("refs/remotes/origin", "refs/remotes", "logs/refs/remotes/origin", "logs/refs/remotes"):
+            with self.subTest(place=place):
+                inside, outside = self.repo.git_dir / place, self.aviary / place
+                outside.parent.mkdir(parents=True, exist_ok=True)
+                inside.rename(outside)
+                inside.symlink_to(outside)
+                self.repo.save("by git", a=os.urandom(8).hex())
+                before = snapshot(outside)
+                self.repo.git("push", "-q")
+                self.assertNotEqual(snapshot(outside), before)
+                self.repo.save("by us", a=os.urandom(8).hex())
+                before = snapshot(outside)
+                pushed = self.push()
+                self.assertEqual((pushed["result"], pushed["tracking_updated"]), ("pushed", False))
+                self.assertEqual(snapshot(outside), before)
+                inside.unlink()
+                outside.rename(inside)
 
     def test_work_tree_elsewhere(self):
         elsewhere = self.aviary / "elsewhere"
