@@ -14,6 +14,13 @@ using mcp::Json;
 
 constexpr std::size_t kMaxLineBytes = 4096;
 
+// One for all conversations: it has no state, and its table of tools takes longer to make than they do.
+const mcp::Server& server() {
+  static const mcp::Server kServer{mcp::sample_policy(),
+                                   {.name = "repobridge", .title = "Repobridge", .version = "0"}};
+  return kServer;
+}
+
 // A conversation whose calls end, each, as soon as its line was read.
 class Conversation {
  public:
@@ -48,8 +55,7 @@ class Conversation {
 
   std::vector<std::string> sent_;
   std::vector<mcp::CallHandlers> started_;
-  mcp::Server server_{mcp::sample_policy(), {.name = "repobridge", .title = "Repobridge", .version = "0"}};
-  mcp::Session session_{{.server = server_,
+  mcp::Session session_{{.server = server(),
                          .caller = {.login = "someone", .mode = "stdio"},
                          .send = [this](std::string text) { sent_.push_back(std::move(text)); },
                          .start_call =
