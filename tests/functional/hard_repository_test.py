@@ -4,6 +4,7 @@ the next one works."""
 import os
 import pathlib
 import re
+import shutil
 import signal
 import threading
 import zlib
@@ -11,12 +12,14 @@ import zlib
 from bridge_case import BridgeCase
 
 
-class HardRepositoryTest(BridgeCase):
+class WorkerCase(BridgeCase):
     def workers(self):
         """The process ids of the bridge's git workers."""
         children = pathlib.Path(f"/proc/{self.host.pid}/task/{self.host.pid}/children").read_text().split()
         return [pid for pid in map(int, children) if name_of(pid) == "repobridge-git"]
 
+
+class HardRepositoryTest(WorkerCase):
     def loose(self, oid):
         return self.repo.git_dir / "objects" / oid[:2] / oid[2:]
 
@@ -205,6 +208,62 @@ class HardRepositoryTest(BridgeCase):
         while len(self.host.audit()) == begun:
             threading.Event().wait(0.01)
         os.kill(worker, signal.SIGKILL)
+
+
+class KeptWorkerTest(WorkerCase):
+    """A worker answers the next question too, as long as that would make no difference."""
+
+    def setUp(self):
+        super().setUp()
+        self.repo.save(a="one\n")
+
+    def worker(self):
+        """Who has just answered."""
+        self.assertEqual(self.status()["clean"], True)
+        (worker,) = self.workers()
+        return worker
+
+    def test_is_kept(self):
+        kept = self.worker()
+        self.repo.write("a", "two\n")
+        self.diff("a")
+        self.assertEqual(self.workers(), [kept])
+        self.repo.save("by git")
+        self.assertEqual(self.worker(), kept)
+
+    def test_is_not_kept_for_ever(self):
+        kept = self.worker()
+        for _ in range(99):
+            self.status()
+        self.assertNotIn(kept, self.workers())
+        self.assertNotEqual(self.worker(), kept)
+
+    def test_is_another_on_other_grounds(self):
+        users = self.host.user.config
+        self.addCleanup(users.write_text, users.read_text())
+        included = self.host.user.home / "included"
+        included.write_text("")
+        users.write_text(users.read_text() + "[include]\n\tpath = ~/included\n")
+        copy = self.host.path / "copy"
+        for change in (
+            lambda: self.repo.git("switch", "-q", "-c", "other"),
+            lambda: self.repo.config("core.autocrlf", "input"),
+            lambda: included.write_text("[core]\n\teol = lf\n"),
+            lambda: users.write_text(users.read_text() + "[core]\n\tfilemode = true\n"),
+            lambda: replace(self.repo.git_dir, copy),
+            lambda: replace(self.repo.path, copy),
+        ):
+            before = self.worker()
+            self.assertEqual(self.worker(), before)
+            change()
+            self.assertNotEqual(self.worker(), before)
+
+
+def replace(directory, copy):
+    """A copy in the directory's place."""
+    shutil.copytree(directory, copy, symlinks=True)
+    shutil.rmtree(directory)
+    copy.rename(directory)
 
 
 def name_of(pid):
