@@ -41,6 +41,14 @@ def said_of(process, what):
         return ""
 
 
+def link_of(entry):
+    """Where a link of /proc leads, or nothing when it is gone."""
+    try:
+        return os.readlink(entry)
+    except FileNotFoundError:
+        return ""
+
+
 def name_of(process):
     return said_of(process, "comm").strip()
 
@@ -191,7 +199,11 @@ class CrashHost(Host):
             lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
             return sum(line.endswith(f" {self.out}/run/bridge.sock") for line in lines)
 
-        wait_until("only the listener is open", lambda: sockets() == 1)
+        def ends_awaited():
+            return sum(link_of(entry) == "anon_inode:[pidfd]" for entry in descriptors.iterdir())
+
+        # Of a helper whose end was taken the descriptor is let go only then.
+        wait_until("only the listener is open", lambda: (ends_awaited(), sockets()) == (0, 1))
         return len(os.listdir(descriptors))
 
 
