@@ -4,14 +4,18 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <climits>
 #include <csignal>
 #include <iostream>
 
+#include "bridge/administrator_key.h"
 #include "bridge/git/transport.h"
 #include "bridge/log.h"
 #include "bridge/notify.h"
@@ -50,6 +54,11 @@ Result<std::shared_ptr<const wire::KeyRing>> read_keys(const policy::BridgePolic
     RB_TRY(auto key, wire::read_key(front.name, front.key_file));
     ring.emplace(front.name, std::move(key));
   }
+  RB_TRY(auto own, bridge::make_administrator_key(policy.state_dir));
+  if (ring.contains(own.name)) {
+    return policy::refuse(policy::codes::kConfigInvalidSetting, "a front has the administrator's name");
+  }
+  ring.emplace(own.name, std::move(own));
   return std::make_shared<const wire::KeyRing>(std::move(ring));
 }
 
@@ -75,6 +84,14 @@ Result<platform::FileLock> take_state(const policy::BridgePolicy& policy) {
   return lock;
 }
 
+// What nobody waits for any more has been told to end, and is given the time.
+asio::awaitable<void> until_idle(asio::any_io_executor executor, runs::Registry& runs) {
+  asio::steady_timer idle(executor, asio::steady_timer::time_point::max());
+  runs.on_idle([&idle] { idle.cancel(); });
+  while (!runs.idle()) (void)co_await idle.async_wait(asio::as_tuple(asio::use_awaitable));
+  runs.on_idle({});
+}
+
 // Ready only when nothing of an earlier life stands in anybody's way.
 asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts, bridge::Server& server,
                             int ready_fd) {
@@ -84,31 +101,39 @@ asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts
   bridge::tell_ready(ready_fd);
   bridge::log_event("ready");
   co_await server.run();
+  co_await until_idle(executor, parts.runs);
 }
 
 Result<void> serve(const Options& options) {
   RB_TRY(auto policy, wire::load_bridge_policy(options.config));
   RB_TRY(auto programs, find_programs());
-  RB_TRY(const auto keys, read_keys(policy));
   RB_TRY(const auto state, take_state(policy));
+  RB_TRY(const auto keys, read_keys(policy));
   RB_TRY(auto audit, bridge::Audit::open(policy.state_dir));
   RB_TRY(auto ledger, bridge::CommitLedger::open(policy.state_dir));
   RB_TRY(auto generation, runs::Generation::begin());
+  RB_TRY(auto runs, runs::Registry::open(policy.state_dir + "/runs", policy.runs));
   RB_TRY(const auto listener, platform::Listener::bind(policy.socket_path));
   policy::Redactor redactor(policy.limits.secret_detection, secrets_of(*keys));
   RB_CHECK(audit.start(generation.id));
+  const policy::RunLimits run_limits = policy.runs;
   bridge::Parts parts{.policy = std::move(policy),
                       .programs = std::move(programs),
                       .audit = std::move(audit),
                       .ledger = std::move(ledger),
                       .redactor = std::move(redactor),
                       .generation = std::move(generation),
+                      .runs = std::move(runs),
+                      .front_rate = policy::CallRate(run_limits.calls_per_minute),
+                      .caller_rate = policy::CallRate(run_limits.calls_per_minute_per_caller),
                       .poisoned = {}};
   asio::io_context loop(1);
   bridge::Server server(loop.get_executor(), parts, listener, keys);
   asio::signal_set signals(loop, SIGTERM, SIGINT);
-  signals.async_wait([&server](const boost::system::error_code& ec, int) {
-    if (!ec) server.stop();
+  signals.async_wait([&server, &parts](const boost::system::error_code& ec, int) {
+    if (ec) return;
+    server.stop();
+    parts.runs.stop_all();
   });
   asio::co_spawn(loop, start(loop.get_executor(), parts, server, options.ready_fd),
                  [&](const std::exception_ptr&) {

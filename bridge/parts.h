@@ -13,6 +13,8 @@
 #include "bridge/git/worker_pool.h"
 #include "bridge/programs.h"
 #include "bridge/runs/lease.h"
+#include "bridge/runs/registry.h"
+#include "policy/call_rate.h"
 #include "policy/policy.h"
 #include "policy/secrets.h"
 
@@ -25,6 +27,9 @@ struct Parts {
   CommitLedger ledger;
   policy::Redactor redactor;
   runs::Generation generation;
+  runs::Registry runs;
+  policy::CallRate front_rate;
+  policy::CallRate caller_rate;
   // Leases whose writers are not proven gone: held as long as the bridge lives.
   std::vector<runs::Lease> poisoned;
   git::WorkerPool workers = {};

@@ -7,6 +7,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <optional>
 
+#include "bridge/administer.h"
+#include "bridge/administrator_key.h"
+#include "bridge/answer.h"
 #include "bridge/log.h"
 #include "bridge/perform.h"
 #include "bridge/wire/channel.h"
@@ -30,7 +33,8 @@ struct Call {
   wire::Channel channel;
   std::stop_source give_up;
   std::optional<wire::Outcome> outcome;
-  asio::steady_timer finished;  // cancelled when the outcome is there
+  std::shared_ptr<const runs::LiveOutput> output;  // of the run that it waits for
+  asio::steady_timer finished;                     // cancelled when the outcome is there
 };
 
 asio::awaitable<Result<wire::FromClient>> next_message(wire::Channel& channel,
@@ -72,11 +76,18 @@ asio::awaitable<void> listen_for_cancel(std::shared_ptr<Call> call) {
   if (message && std::holds_alternative<wire::Cancel>(*message)) call->give_up.request_stop();
 }
 
+asio::awaitable<wire::Outcome> answer(asio::any_io_executor executor, Parts& parts, wire::Request request,
+                                      std::shared_ptr<Call> call) {
+  const std::string& key = call->channel.peer().key_name();
+  if (key == kAdministrator) co_return co_await administer(executor, parts, std::move(request));
+  const OnRun on_run = [call](auto output) { call->output = std::move(output); };
+  co_return co_await perform(executor, parts, key, std::move(request), call->give_up.get_token(), on_run);
+}
+
 // Sets the outcome, whatever happens: the front waits for one.
 void start_work(const asio::any_io_executor& executor, Parts& parts, wire::Request request,
                 const std::shared_ptr<Call>& call) {
-  const std::string front = call->channel.peer().key_name();
-  asio::co_spawn(executor, perform(executor, parts, front, std::move(request), call->give_up.get_token()),
+  asio::co_spawn(executor, answer(executor, parts, std::move(request), call),
                  [call](const std::exception_ptr& exception, wire::Outcome outcome) {
                    const Error fault{.code = std::string(codes::kInternalError.name),
                                      .message = "a call ended by an exception"};
@@ -96,6 +107,7 @@ asio::awaitable<void> report(std::shared_ptr<Call> call) {
     const auto elapsed = std::chrono::steady_clock::now() - began;
     wire::Progress progress{.elapsed_ms =
                                 std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()};
+    if (call->output) progress.output_bytes = static_cast<std::int64_t>(call->output->bytes());
     connected = (co_await send(call->channel, progress)).has_value();
   }
   if (connected) (void)co_await send(call->channel, *call->outcome);  // a front that left does not want it

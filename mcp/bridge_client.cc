@@ -135,7 +135,7 @@ class BridgeCall {
       if (auto* outcome = std::get_if<wire::Outcome>(&*message)) co_return std::move(*outcome);
       const auto* progress = std::get_if<wire::Progress>(&*message);
       if (progress == nullptr) co_return lost(Error{});
-      if (handlers_.progress) handlers_.progress(std::chrono::milliseconds(progress->elapsed_ms));
+      if (handlers_.progress) handlers_.progress(*progress);
     }
   }
 

@@ -13,7 +13,7 @@
 namespace repobridge::mcp {
 
 struct CallHandlers {
-  std::function<void(std::chrono::milliseconds elapsed)> progress;
+  std::function<void(const wire::Progress&)> progress;
   std::function<void(Result<wire::Outcome>)> ended;
 };
 

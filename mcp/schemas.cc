@@ -21,6 +21,10 @@ Json one_of(std::string_view description, const Json& values) {
   return Json{{"type", "string"}, {"enum", values}, {"description", description}};
 }
 
+Json whole_number(std::string_view description, std::int64_t least, std::int64_t most) {
+  return Json{{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", description}};
+}
+
 Json file_names(std::string_view description) {
   return Json{{"type", "array"},
               {"items", string()},
@@ -33,7 +37,7 @@ Json map_of_text(std::string_view description) {
   return Json{{"type", "object"}, {"additionalProperties", string()}, {"description", description}};
 }
 
-Json arguments(Properties properties, std::initializer_list<std::string_view> required) {
+Json arguments(const Properties& properties, std::initializer_list<std::string_view> required) {
   Json schema = object(properties);
   schema["required"] = list(required);
   schema["additionalProperties"] = false;
@@ -48,13 +52,13 @@ Json or_null(Json schema) { return Json{{"anyOf", Json::array({std::move(schema)
 
 Json list_of(Json item) { return Json{{"type", "array"}, {"items", std::move(item)}}; }
 
-Json object(Properties properties) {
+Json object(const Properties& properties) {
   Json named = Json::object();
   for (const auto& [name, schema] : properties) named[std::string(name)] = schema;
   return Json{{"type", "object"}, {"properties", std::move(named)}};
 }
 
-Json envelope(Properties data) {
+Json envelope(const Properties& data) {
   const Json identity = object({{"login", string()}, {"mode", string()}, {"sudo", or_null(string())}});
   Json schema = object({{"identity", identity},
                         {"request", typed("object")},

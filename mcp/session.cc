@@ -79,11 +79,12 @@ void Session::start(const RpcId& id, PassedCall call) {
   }
   entry.cancel = parts_.start_call(
       *std::move(request),
-      CallHandlers{.progress = [this, id, tool](auto elapsed) { progressed(id, tool, elapsed); },
+      CallHandlers{.progress = [this, id, tool](const auto& progress) { progressed(id, tool, progress); },
                    .ended = [this, id](const auto& outcome) { ended(id, outcome); }});
 }
 
-void Session::progressed(const RpcId& id, const std::string& tool, std::chrono::milliseconds elapsed) {
+void Session::progressed(const RpcId& id, const std::string& tool, const wire::Progress& progress) {
+  const std::chrono::milliseconds elapsed(progress.elapsed_ms);
   const auto found = in_flight_.find(id);
   if (found == in_flight_.end()) return;
   InFlight& call = found->second;
@@ -91,11 +92,12 @@ void Session::progressed(const RpcId& id, const std::string& tool, std::chrono::
   if (!call.progress_token || call.cancelled || elapsed <= call.last_progress) return;
   call.last_progress = elapsed;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
-  send(notification_message(
-      "notifications/progress",
-      Json{{"progressToken", *call.progress_token},
-           {"progress", std::chrono::duration<double>(elapsed).count()},
-           {"message", tool + " is at work for " + std::to_string(seconds.count()) + " s"}}));
+  std::string message = tool + " is at work for " + std::to_string(seconds.count()) + " s";
+  if (progress.output_bytes > 0) message += ", " + std::to_string(progress.output_bytes) + " bytes printed";
+  send(notification_message("notifications/progress",
+                            Json{{"progressToken", *call.progress_token},
+                                 {"progress", std::chrono::duration<double>(elapsed).count()},
+                                 {"message", std::move(message)}}));
 }
 
 void Session::ended(const RpcId& id, const Result<wire::Outcome>& outcome) {

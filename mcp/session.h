@@ -52,7 +52,7 @@ class Session {
   void handle(const RpcRequest& request);
   void handle(const RpcNotification& notification);
   void start(const RpcId& id, PassedCall call);
-  void progressed(const RpcId& id, const std::string& tool, std::chrono::milliseconds elapsed);
+  void progressed(const RpcId& id, const std::string& tool, const wire::Progress& progress);
   void ended(const RpcId& id, const Result<wire::Outcome>& outcome);
   void send(const Json& message) const;
 

@@ -43,7 +43,8 @@ Json tool(Tool name, Texts texts, Hints hints, Json input, Json output) {
 
 Json views() {
   Json names = Json::array();
-  for (const View view : {View::workdirs, View::status, View::diff, View::staged_diff, View::actions}) {
+  for (const View view :
+       {View::workdirs, View::status, View::diff, View::staged_diff, View::actions, View::run}) {
     names.push_back(policy::name_of(view));
   }
   return names;
@@ -55,13 +56,20 @@ Json inspect_input() {
                     "What to look at. workdirs: the aliases you may use, and nothing else is needed for it. "
                     "status: branch, upstream and each changed file. diff: how the named files differ in the "
                     "working tree. staged_diff: what of the named files is staged. actions: what "
-                    "run_repo_action may start.",
+                    "run_repo_action may start. run: a call of yours that answered with state "
+                    "running, or whose answer was lost.",
                     views())},
        {"workdir", schema::text("Alias of the workdir, as view workdirs lists it. Needed for every view but "
                                 "workdirs.")},
        {"paths",
         schema::file_names("Files for diff and staged_diff, needed there and only there: paths relative "
-                           "to the workdir, as status shows them. No directories and no patterns.")}},
+                           "to the workdir, as status shows them. No directories and no patterns.")},
+       {"run_id", schema::text("For view run only: the run_id of the answer, or of an error's "
+                               "details.holder. Without it: your latest in the workdir.")},
+       {"wait_seconds",
+        schema::whole_number("For view run only: how long to wait for its end before answering that it is "
+                             "still running. 0 when left out.",
+                             0, policy::kMaxWaitSeconds)}},
       {"view"});
 }
 
@@ -113,10 +121,37 @@ Json action_list() {
                                          {"pins", pins}}));
 }
 
+// What any call that writes answers with when it takes longer than a client waits, and what view run says.
+schema::Properties with_handle(schema::Properties data) {
+  const schema::Properties handle{{"run_id", schema::string()},
+                                  {"tool", schema::string()},
+                                  {"action", schema::or_null(schema::string())},
+                                  {"state", schema::string()},
+                                  {"reason", schema::or_null(schema::string())},
+                                  {"started_at", schema::string()},
+                                  {"duration_ms", schema::integer()},
+                                  {"output_bytes", schema::integer()}};
+  data.insert(data.end(), handle.begin(), handle.end());
+  return data;
+}
+
+schema::Properties run_of_an_action() {
+  const Json pins = schema::object({{"count", schema::integer()}, {"protection", schema::string()}});
+  return with_handle({{"exit_code", schema::or_null(schema::integer())},
+                      {"signal", schema::or_null(schema::integer())},
+                      {"stdout", schema::string()},
+                      {"stderr", schema::string()},
+                      {"stdout_truncated", schema::boolean()},
+                      {"stderr_truncated", schema::boolean()},
+                      {"pins", pins},
+                      {"containment", schema::object({{"level", schema::string()}})}});
+}
+
 Json inspect_output() {
   const Json workdir = schema::object(
       {{"alias", schema::string()}, {"description", schema::string()}, {"read_only", schema::boolean()}});
-  return schema::envelope({{"workdirs", schema::list_of(workdir)},
+  schema::Properties data = run_of_an_action();
+  data.insert(data.end(), {{"workdirs", schema::list_of(workdir)},
                            {"head", status_head()},
                            {"upstream", status_upstream()},
                            {"outgoing", schema::list_of(outgoing_commit())},
@@ -127,7 +162,9 @@ Json inspect_output() {
                            {"freshness", schema::string()},
                            {"files", diff_files()},
                            {"actions", action_list()},
+                           {"result", schema::object({})},
                            {"truncated", schema::boolean()}});
+  return schema::envelope(data);
 }
 
 Json inspect_repo() {
@@ -142,33 +179,17 @@ Json inspect_repo() {
       inspect_output());
 }
 
-Json run_output() {
-  const Json pins = schema::object({{"count", schema::integer()}, {"protection", schema::string()}});
-  return schema::envelope({{"run_id", schema::string()},
-                           {"action", schema::string()},
-                           {"state", schema::string()},
-                           {"reason", schema::or_null(schema::string())},
-                           {"exit_code", schema::or_null(schema::integer())},
-                           {"signal", schema::or_null(schema::integer())},
-                           {"stdout", schema::string()},
-                           {"stderr", schema::string()},
-                           {"stdout_truncated", schema::boolean()},
-                           {"stderr_truncated", schema::boolean()},
-                           {"started_at", schema::string()},
-                           {"duration_ms", schema::integer()},
-                           {"pins", pins},
-                           {"containment", schema::object({{"level", schema::string()}})}});
-}
-
 Json run_repo_action() {
   return tool(
       Tool::run_repo_action,
       {.title = "Run an approved action",
        .description =
            "Runs one action that the administrator approved for the workdir, for example its tests or "
-           "its formatter, and waits until it has ended. View actions of inspect_repo lists what there "
+           "its formatter. View actions of inspect_repo lists what there "
            "is. Output and exit code stand in data; an exit code other than 0 is a result and no "
-           "error. Nothing else can be run: no command, no option, no environment."},
+           "error. When it takes long the answer has state running and a run_id: ask inspect_repo "
+           "view run with it, and do not repeat the call. Nothing else can be run: no command, no option, "
+           "no environment."},
       {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
       schema::arguments(
           {{"workdir", schema::text(kWorkdir)},
@@ -177,7 +198,7 @@ Json run_repo_action() {
             schema::text("One file of the workdir, relative to it, for an action whose argument is path. "
                          "Leave it out for any other action.")}},
           {"workdir", "action"}),
-      run_output());
+      schema::envelope(run_of_an_action()));
 }
 
 Json commit_repo_changes() {
@@ -203,14 +224,14 @@ Json commit_repo_changes() {
                                   "Optional: for each of the paths the new_oid that its diff showed. The "
                                   "commit is refused when a file is something else by then.")}},
                   {"workdir", "paths", "message"}),
-              schema::envelope({{"commit", schema::string()},
-                                {"parent", schema::or_null(schema::string())},
-                                {"branch", schema::string()},
-                                {"paths", schema::list_of(schema::string())},
-                                {"files_changed", schema::integer()},
-                                {"insertions", schema::integer()},
-                                {"deletions", schema::integer()},
-                                {"truncated", schema::boolean()}}));
+              schema::envelope(with_handle({{"commit", schema::string()},
+                                            {"parent", schema::or_null(schema::string())},
+                                            {"branch", schema::string()},
+                                            {"paths", schema::list_of(schema::string())},
+                                            {"files_changed", schema::integer()},
+                                            {"insertions", schema::integer()},
+                                            {"deletions", schema::integer()},
+                                            {"truncated", schema::boolean()}})));
 }
 
 Json push_repo() {
@@ -221,17 +242,18 @@ Json push_repo() {
            "Pushes the commits of the branch that the workdir is on to its upstream, where the "
            "administrator allows that destination. Never forces and never chooses a remote, branch or "
            "tag; a remote that has moved on is an error and left as it is. When everything is there "
-           "already the result is up_to_date."},
+           "already the result is up_to_date. When it takes long the answer has state running and a run_id: "
+           "ask inspect_repo view run with it."},
       {.read_only = false, .destructive = true, .idempotent = true, .open_world = true},
       schema::arguments({{"workdir", schema::text(kWorkdir)}}, {"workdir"}),
-      schema::envelope({{"ref", schema::string()},
-                        {"from", schema::or_null(schema::string())},
-                        {"to", schema::string()},
-                        {"result", schema::string()},
-                        {"host", schema::or_null(schema::string())},
-                        {"tracking_updated", schema::boolean()},
-                        {"commits", schema::list_of(outgoing_commit())},
-                        {"truncated", schema::boolean()}}));
+      schema::envelope(with_handle({{"ref", schema::string()},
+                                    {"from", schema::or_null(schema::string())},
+                                    {"to", schema::string()},
+                                    {"result", schema::string()},
+                                    {"host", schema::or_null(schema::string())},
+                                    {"tracking_updated", schema::boolean()},
+                                    {"commits", schema::list_of(outgoing_commit())},
+                                    {"truncated", schema::boolean()}})));
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ Result<UniqueFd> open_to_append(const std::string& path);
 // Replaces `path` or creates it, with `mode`. Refused, and the target untouched, when what stands there is
 // not a regular file of this user that nobody else may write (TARGET_UNSAFE). Durable when it returns.
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode);
+// The same without waiting for the disk: after a power cut the old bytes stand there, the new ones or fewer.
+Result<void> replace_file(const std::string& path, std::string_view bytes, mode_t mode);
 // The first half of publish_file() alone: would it be accepted?
 Result<void> check_publishable(const std::string& path);
 

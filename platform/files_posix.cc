@@ -57,6 +57,19 @@ bool others_can_replace_entries(const struct stat& s) {
   return (s.st_mode & kOthersMayWrite) != 0 && (s.st_mode & S_ISVTX) == 0;
 }
 
+// Not there afterwards when it could not be written whole.
+Result<UniqueFd> write_new_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!fd.valid()) return os_failure("create a file", errno);
+  // The umask may have taken bits away; it must not decide about ours.
+  const auto written = ::fchmod(fd.get(), mode) == 0
+                           ? write_all(fd.get(), bytes)
+                           : Result<void>(os_failure("set the mode of a file", errno));
+  if (written) return fd;
+  (void)::unlink(path.c_str());
+  return fail(written.error());
+}
+
 }  // namespace
 
 Result<UniqueFd> open_directory(const std::string& absolute_path) {
@@ -183,15 +196,11 @@ Result<void> sync_file(int fd) {
 }
 
 Result<void> create_file(const std::string& path, std::string_view bytes, mode_t mode) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  if (!fd.valid()) return os_failure("create a file", errno);
-  // The umask may have taken bits away; it must not decide about ours.
-  auto written = ::fchmod(fd.get(), mode) == 0 ? write_all(fd.get(), bytes)
-                                               : Result<void>(os_failure("set the mode of a file", errno));
-  if (written) written = sync_file(fd.get());
-  if (written) written = sync_directory_of(path);
-  if (!written) (void)::unlink(path.c_str());
-  return written;
+  RB_TRY(const auto fd, write_new_file(path, bytes, mode));
+  auto synced = sync_file(fd.get());
+  if (synced) synced = sync_directory_of(path);
+  if (!synced) (void)::unlink(path.c_str());
+  return synced;
 }
 
 Result<UniqueFd> open_to_append(const std::string& path) {
@@ -216,6 +225,17 @@ Result<void> check_publishable(const std::string& path) {
 Result<void> publish_file(const std::string& path, std::string_view bytes, mode_t mode) {
   RB_TRY(auto staged, StagedFile::stage(path, bytes, mode));
   return staged.replace();
+}
+
+Result<void> replace_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  RB_CHECK(check_publishable(path));
+  RB_TRY(const auto token, random_hex(8));
+  const std::string temporary = path + ".new-" + token;
+  RB_CHECK(write_new_file(temporary, bytes, mode).map([](const auto&) {}));
+  if (::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  const int os_code = errno;
+  (void)::unlink(temporary.c_str());
+  return os_failure("replace a file", os_code);
 }
 
 Result<StagedFile> StagedFile::stage(const std::string& path, std::string_view bytes, mode_t mode) {

@@ -93,9 +93,10 @@ Result<Action> read_action(const std::string& name, const Json& value, const std
   if (fields.any("mutates") == nullptr) return fields.refuse_field("mutates", "is missing");
   RB_TRY(action.mutates, fields.flag("mutates", true));
   RB_TRY(action.integrity, read_integrity(fields, variable, digests));
-  const auto most = kMaxActionTimeout.count();
-  RB_TRY(const auto seconds, fields.number_or("timeout_seconds", most, 1, most));
-  action.timeout = std::chrono::seconds(seconds);
+  if (fields.any("timeout_seconds") != nullptr) {
+    RB_TRY(const auto seconds, fields.number("timeout_seconds", 1, kMaxActionTimeout.count()));
+    action.timeout = std::chrono::seconds(seconds);
+  }
   RB_TRY(const auto output, fields.number_or("max_output_bytes", kDefaultOutputBytes, 1, kMaxOutputBytes));
   action.max_output_bytes = static_cast<std::size_t>(output);
   RB_TRY(action.description, fields.optional_text("description"));
@@ -158,8 +159,8 @@ Json to_json(const Actions& actions) {
              {"argument", name_of(action.argument)},
              {"mutates", action.mutates},
              {"integrity", std::move(pins)},
-             {"timeout_seconds", action.timeout.count()},
              {"max_output_bytes", action.max_output_bytes}};
+    if (action.timeout) one["timeout_seconds"] = action.timeout->count();
     if (action.description) one["description"] = *action.description;
     all[name] = std::move(one);
   }

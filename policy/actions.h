@@ -21,8 +21,8 @@
 
 namespace repobridge::policy {
 
-// A call waits for its run, and clients give up after about 60 seconds.
-inline constexpr std::chrono::seconds kMaxActionTimeout{40};
+// What nobody may allow more of; how long a run may take is RunLimits' (policy/policy.h).
+inline constexpr std::chrono::seconds kMaxActionTimeout{86400};
 inline constexpr std::size_t kMaxPins = 4096;
 
 enum class ActionArgument : std::uint8_t { none, path };
@@ -32,9 +32,9 @@ struct Action {
   std::vector<std::string> argv;
   ActionArgument argument = ActionArgument::none;
   bool mutates = true;
-  std::map<RepoPath, std::string> integrity;  // SHA-256 in lower-case hex; not empty
-  std::chrono::seconds timeout = kMaxActionTimeout;
-  std::size_t max_output_bytes = 0;  // per stream
+  std::map<RepoPath, std::string> integrity;    // SHA-256 in lower-case hex; not empty
+  std::optional<std::chrono::seconds> timeout;  // absent: as long as any run may take
+  std::size_t max_output_bytes = 0;             // per stream
   std::optional<std::string> description;
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array kTools = {Tool::inspect_repo, Tool::run_repo_action, Tool::commit_repo_changes,
                                Tool::push_repo};
-constexpr std::array kViews = {View::workdirs, View::status, View::diff, View::staged_diff, View::actions};
+constexpr std::array kViews = {View::workdirs,    View::status,  View::diff,
+                               View::staged_diff, View::actions, View::run};
 
 template <class... Ts>
 struct Overloaded : Ts... {
@@ -21,13 +22,17 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
+bool is_lower_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
 bool is_diff(View view) { return view == View::diff || view == View::staged_diff; }
 
 Result<View> read_view(Fields& fields) {
   RB_TRY(const auto name, fields.text("view"));
   const auto* found = std::ranges::find_if(kViews, [&](View view) { return name_of(view) == name; });
   if (found != kViews.end()) return *found;
-  return fields.refuse_field("view", "must be workdirs, status, diff, staged_diff or actions");
+  return fields.refuse_field("view", "must be workdirs, status, diff, staged_diff, actions or run");
 }
 
 Result<std::vector<RepoPath>> read_paths(Fields& fields) {
@@ -47,6 +52,29 @@ Result<std::vector<RepoPath>> read_paths(Fields& fields) {
   return paths;
 }
 
+bool is_run_id(std::string_view text) {
+  constexpr std::size_t kCharacters = 32;
+  return text.size() == kCharacters && is_lower_hex(text);
+}
+
+Result<void> read_run_reference(Fields& fields, InspectCall& call) {
+  const bool named = fields.any("run_id") != nullptr;
+  const bool waits = fields.any("wait_seconds") != nullptr;
+  if (call.view != View::run) {
+    if (named) return fields.refuse_field("run_id", "goes only with view run");
+    if (waits) return fields.refuse_field("wait_seconds", "goes only with view run");
+    return {};
+  }
+  RB_TRY(call.run_id, fields.optional_text("run_id"));
+  if (call.run_id && !is_run_id(*call.run_id)) {
+    return fields.refuse_field("run_id", "must be the 32 lower-case hex digits of an answer's run_id");
+  }
+  if (!waits) return {};
+  RB_TRY(const auto seconds, fields.number("wait_seconds", 0, kMaxWaitSeconds));
+  call.wait = std::chrono::seconds(seconds);
+  return {};
+}
+
 Result<Call> read_inspect(Fields& fields) {
   InspectCall call;
   RB_TRY(call.view, read_view(fields));
@@ -63,6 +91,7 @@ Result<Call> read_inspect(Fields& fields) {
   } else if (fields.any("paths") != nullptr) {
     return fields.refuse_field("paths", "goes only with the views diff and staged_diff");
   }
+  RB_CHECK(read_run_reference(fields, call));
   return call;
 }
 
@@ -86,8 +115,7 @@ Result<Call> read_run(Fields& fields) {
 
 bool is_object_id(std::string_view text) {
   constexpr std::size_t kCharacters = 40;
-  return text.size() == kCharacters &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return text.size() == kCharacters && is_lower_hex(text);
 }
 
 Result<std::map<RepoPath, std::string>> read_expect(Fields& fields, const std::vector<RepoPath>& paths) {
@@ -129,7 +157,7 @@ Result<Call> read_push(Fields& fields) {
 std::vector<std::string_view> known_arguments(Tool tool) {
   switch (tool) {
     case Tool::inspect_repo:
-      return {"workdir", "view", "paths"};
+      return {"workdir", "view", "paths", "run_id", "wait_seconds"};
     case Tool::run_repo_action:
       return {"workdir", "action", "path"};
     case Tool::commit_repo_changes:
@@ -194,6 +222,8 @@ std::string_view name_of(View view) {
       return "staged_diff";
     case View::actions:
       return "actions";
+    case View::run:
+      return "run";
   }
   std::abort();
 }

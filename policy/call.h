@@ -6,6 +6,7 @@
 // Errors: INVALID_ARGUMENT (details.argument), and those of paths and messages.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,14 +23,18 @@
 namespace repobridge::policy {
 
 inline constexpr std::size_t kMaxPathsPerCall = 1000;
+inline constexpr std::int64_t kMaxWaitSeconds = 44;
 
 enum class Tool : std::uint8_t { inspect_repo, run_repo_action, commit_repo_changes, push_repo };
-enum class View : std::uint8_t { workdirs, status, diff, staged_diff, actions };
+enum class View : std::uint8_t { workdirs, status, diff, staged_diff, actions, run };
 
 struct InspectCall {
   View view = View::workdirs;
   std::string workdir;          // empty for view workdirs only
   std::vector<RepoPath> paths;  // for the two diffs only, and there not empty
+  // For view run only. Without an id: the caller's latest in the workdir.
+  std::optional<std::string> run_id;
+  std::optional<std::chrono::seconds> wait;
 };
 struct RunActionCall {
   std::string workdir;

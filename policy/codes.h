@@ -51,10 +51,14 @@ struct Code {
   X(kWorkdirUnavailable, "WORKDIR_UNAVAILABLE", unavailable) \
   X(kWorkdirBusy, "WORKDIR_BUSY", busy) \
   X(kWorkdirRecoveryRequired, "WORKDIR_RECOVERY_REQUIRED", busy) \
+  /* How much at once, and how often. */ \
+  X(kTooManyRuns, "TOO_MANY_RUNS", busy) \
+  X(kTooManyCalls, "TOO_MANY_CALLS", busy) \
   /* Runs of approved actions. */ \
   X(kPinMismatch, "REPO_PIN_MISMATCH", conflict) \
   X(kActionStartFailed, "REPO_ACTION_START_FAILED", unavailable) \
   X(kCleanupUnproven, "REPO_CLEANUP_UNPROVEN", internal) \
+  X(kRunNotFound, "RUN_NOT_FOUND", not_found) \
   /* The repository as it is. */ \
   X(kNotARepository, "REPO_NOT_A_REPOSITORY", not_found) \
   X(kOwnership, "REPO_OWNERSHIP", forbidden) \

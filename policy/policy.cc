@@ -32,6 +32,37 @@ Result<Limits> limits_from_json(const Json& value) {
   return limits;
 }
 
+Json runs_to_json(const RunLimits& runs) {
+  return Json{{"call_wait_seconds", runs.call_wait.count()},
+              {"longest_seconds", runs.longest.count()},
+              {"at_once", runs.at_once},
+              {"at_once_per_caller", runs.at_once_per_caller},
+              {"calls_per_minute", runs.calls_per_minute},
+              {"calls_per_minute_per_caller", runs.calls_per_minute_per_caller}};
+}
+
+Result<void> read_count(Fields& fields, std::string_view name, std::size_t most, std::size_t& count) {
+  RB_TRY(const auto number, fields.number(name, 1, static_cast<std::int64_t>(most)));
+  count = static_cast<std::size_t>(number);
+  return {};
+}
+
+Result<RunLimits> runs_from_json(const Json& value) {
+  RB_TRY(auto fields, Fields::of(value, "runs", invalid));
+  RunLimits runs;
+  RB_TRY(const auto wait, fields.number("call_wait_seconds", 1, RunLimits::kLongestWait.count()));
+  RB_TRY(const auto longest, fields.number("longest_seconds", 1, kMaxActionTimeout.count()));
+  runs.call_wait = std::chrono::seconds(wait);
+  runs.longest = std::chrono::seconds(longest);
+  RB_CHECK(read_count(fields, "at_once", RunLimits::kMostAtOnce, runs.at_once));
+  RB_CHECK(read_count(fields, "at_once_per_caller", RunLimits::kMostAtOnce, runs.at_once_per_caller));
+  RB_CHECK(read_count(fields, "calls_per_minute", RunLimits::kMostCalls, runs.calls_per_minute));
+  RB_CHECK(read_count(fields, "calls_per_minute_per_caller", RunLimits::kMostCalls,
+                      runs.calls_per_minute_per_caller));
+  RB_CHECK(fields.nothing_else());
+  return runs;
+}
+
 Json front_to_json(const Front& front) {
   return Json{{"name", front.name},
               {"key_file", front.key_file},
@@ -55,7 +86,7 @@ Json push_to_json(const PushPolicy& push) {
               {"branches", push.branches},
               {"ci_changes", push.ci_changes},
               {"only_bridge_commits", push.only_bridge_commits},
-              {"timeout_seconds", push.timeout.count()}};
+              {"timeout_seconds", push.timeout ? Json(push.timeout->count()) : Json()}};
 }
 
 Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
@@ -73,8 +104,10 @@ Result<PushPolicy> push_from_json(const Json& value, const std::string& where) {
   RB_TRY(push.branches, fields.texts("branches"));
   RB_TRY(push.ci_changes, fields.flag("ci_changes", false));
   RB_TRY(push.only_bridge_commits, fields.flag("only_bridge_commits", false));
-  RB_TRY(const auto seconds, fields.number("timeout_seconds", 1, PushPolicy::kLongest.count()));
-  push.timeout = std::chrono::seconds(seconds);
+  if (const Json* timeout = fields.any("timeout_seconds"); timeout == nullptr || !timeout->is_null()) {
+    RB_TRY(const auto seconds, fields.number("timeout_seconds", 1, kMaxActionTimeout.count()));
+    push.timeout = std::chrono::seconds(seconds);
+  }
   RB_CHECK(fields.nothing_else());
   return push;
 }
@@ -196,6 +229,7 @@ Json bridge_without_digest(const BridgePolicy& policy) {
               {"state_dir", policy.state_dir},
               {"lock_dir", policy.lock_dir},
               {"limits", limits_to_json(policy.limits)},
+              {"runs", runs_to_json(policy.runs)},
               {"fronts", std::move(fronts)},
               {"push_allowed", std::move(push_allowed)},
               {"allow_unsandboxed_git", policy.allow_unsandboxed_git},
@@ -252,6 +286,9 @@ Result<BridgePolicy> bridge_policy_from_json(const Json& value) {
   RB_TRY(policy.state_dir, fields.text("state_dir"));
   RB_TRY(policy.lock_dir, fields.text("lock_dir"));
   RB_TRY(policy.limits, limits_of(fields));
+  const Json* runs = fields.any("runs");
+  if (runs == nullptr) return fields.refuse_field("runs", "is missing");
+  RB_TRY(policy.runs, runs_from_json(*runs));
   RB_TRY(policy.fronts, read_list(fields, "fronts", front_from_json));
   RB_TRY(const auto prefixes, fields.texts("push_allowed"));
   for (const auto& prefix : prefixes) {

@@ -37,19 +37,31 @@ struct Limits {
   std::size_t max_response_chars = 100000;  // bytes of the serialised answer
 };
 
+// How long what a call starts may take, and how much of it there may be.
+struct RunLimits {
+  static constexpr std::chrono::seconds kLongestWait{44};  // clients give up after about 60
+  static constexpr std::size_t kMostAtOnce = 256;
+  static constexpr std::size_t kMostCalls = 1000000;
+
+  std::chrono::seconds call_wait{40};  // after it a call answers with a handle, and the run goes on
+  std::chrono::seconds longest{600};
+  std::size_t at_once = 16;
+  std::size_t at_once_per_caller = 4;
+  std::size_t calls_per_minute = 3000;  // of one front
+  std::size_t calls_per_minute_per_caller = 600;
+};
+
 struct GitIdentity {
   std::string name;
   std::string email;
 };
 
 struct PushPolicy {
-  static constexpr std::chrono::seconds kLongest{40};  // as long as a call may wait
-
-  std::optional<PushUrl> url;         // the one URL, if the administrator named one
-  std::vector<std::string> branches;  // globs; empty: the local branch's own name
-  bool ci_changes = false;            // whether what a forge executes on arrival may change
-  bool only_bridge_commits = false;   // whether every commit must have been made by the bridge
-  std::chrono::seconds timeout = kLongest;
+  std::optional<PushUrl> url;                   // the one URL, if the administrator named one
+  std::vector<std::string> branches;            // globs; empty: the local branch's own name
+  bool ci_changes = false;                      // whether what a forge executes on arrival may change
+  bool only_bridge_commits = false;             // whether every commit must have been made by the bridge
+  std::optional<std::chrono::seconds> timeout;  // absent: as long as any run may take
 };
 
 struct Workdir {
@@ -77,6 +89,7 @@ struct BridgePolicy {
   std::string state_dir;
   std::string lock_dir;
   Limits limits;
+  RunLimits runs;
   std::vector<Front> fronts;
   std::vector<PushAllowance> push_allowed;
   bool allow_unsandboxed_git = false;  // where the kernel has no sandbox for the git worker

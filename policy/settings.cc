@@ -56,6 +56,14 @@ class Variables {
     return parsed;
   }
 
+  // At least one.
+  Result<std::chrono::seconds> seconds(const std::string& name, std::chrono::seconds fallback,
+                                       std::chrono::seconds most) {
+    RB_TRY(const auto count, number(name, static_cast<std::size_t>(fallback.count()), 1,
+                                    static_cast<std::size_t>(most.count())));
+    return std::chrono::seconds(count);
+  }
+
   // Separated by commas; empty elements are refused.
   Result<std::vector<std::string>> list(const std::string& name) {
     std::vector<std::string> values;
@@ -106,9 +114,9 @@ Result<PushPolicy> read_push(Variables& variables, const std::string& slot) {
   RB_TRY(push.branches, variables.list(slot + "PUSH_BRANCHES"));
   RB_TRY(push.ci_changes, variables.flag(slot + "PUSH_CI_CHANGES", false));
   RB_TRY(push.only_bridge_commits, variables.flag(slot + "PUSH_ONLY_BRIDGE_COMMITS", false));
-  constexpr std::size_t kLongest = PushPolicy::kLongest.count();
-  RB_TRY(const auto seconds, variables.number(slot + "PUSH_TIMEOUT_SECONDS", kLongest, 1, kLongest));
-  push.timeout = std::chrono::seconds(seconds);
+  constexpr std::chrono::seconds kUnset{0};
+  RB_TRY(const auto timeout, variables.seconds(slot + "PUSH_TIMEOUT_SECONDS", kUnset, kMaxActionTimeout));
+  if (timeout != kUnset) push.timeout = timeout;
   return push;
 }
 
@@ -225,6 +233,34 @@ Result<void> check_directories(const Settings& settings) {
   return {};
 }
 
+Result<RunLimits> read_run_limits(Variables& variables) {
+  RunLimits runs;
+  constexpr auto kMost = RunLimits::kMostAtOnce;
+  RB_TRY(runs.call_wait,
+         variables.seconds("REPOBRIDGE_CALL_WAIT_SECONDS", runs.call_wait, RunLimits::kLongestWait));
+  RB_TRY(runs.longest, variables.seconds("REPOBRIDGE_MAX_RUN_SECONDS", runs.longest, kMaxActionTimeout));
+  RB_TRY(runs.at_once, variables.number("REPOBRIDGE_MAX_RUNS", runs.at_once, 1, kMost));
+  RB_TRY(runs.at_once_per_caller,
+         variables.number("REPOBRIDGE_MAX_RUNS_PER_CALLER", runs.at_once_per_caller, 1, kMost));
+  RB_TRY(runs.calls_per_minute,
+         variables.number("REPOBRIDGE_CALLS_PER_MINUTE", runs.calls_per_minute, 1, RunLimits::kMostCalls));
+  RB_TRY(runs.calls_per_minute_per_caller,
+         variables.number("REPOBRIDGE_CALLS_PER_MINUTE_PER_CALLER", runs.calls_per_minute_per_caller, 1,
+                          RunLimits::kMostCalls));
+  return runs;
+}
+
+// What an action or a push may take is part of what any run may take.
+Result<void> check_push_timeouts(const Settings& settings) {
+  for (const auto& workdir : settings.workdirs) {
+    if (!workdir.push.timeout || *workdir.push.timeout <= settings.runs.longest) continue;
+    return refuse_variable(workdir.slot + "PUSH_TIMEOUT_SECONDS",
+                           "is more than REPOBRIDGE_MAX_RUN_SECONDS allows (" +
+                               std::to_string(settings.runs.longest.count()) + ")");
+  }
+  return {};
+}
+
 Result<void> check_aliases(const std::vector<WorkdirSettings>& workdirs) {
   std::set<std::string> aliases;
   for (const auto& workdir : workdirs) {
@@ -253,6 +289,7 @@ Result<Settings> read_settings(const EnvFile& file) {
   RB_TRY(settings.push_allowed, read_push_allowed(variables));
   RB_TRY(settings.allow_unsandboxed_git, variables.flag("REPOBRIDGE_ALLOW_UNSANDBOXED_GIT", false));
   RB_TRY(settings.limits, read_limits(variables));
+  RB_TRY(settings.runs, read_run_limits(variables));
   const auto slots = slots_in(file);
   for (const auto& slot : slots) {
     RB_TRY(auto workdir, read_workdir(variables, slot));
@@ -261,6 +298,7 @@ Result<Settings> read_settings(const EnvFile& file) {
   RB_CHECK(variables.nothing_else(slots));
   RB_CHECK(check_unused_slots(file, slots));
   RB_CHECK(check_aliases(settings.workdirs));
+  RB_CHECK(check_push_timeouts(settings));
   return settings;
 }
 

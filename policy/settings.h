@@ -38,6 +38,7 @@ struct Settings {
   std::vector<PushAllowance> push_allowed;
   bool allow_unsandboxed_git = false;
   Limits limits;
+  RunLimits runs;
   std::vector<WorkdirSettings> workdirs;
 };
 

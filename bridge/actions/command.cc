@@ -53,6 +53,7 @@ Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOut
   const bool finished = outcome.reason == runs::EndReason::itself;
   Json containment{{"level", "L1"}, {"subreaper", true}, {"stragglers_killed", outcome.stragglers_killed}};
   Json json{{"run_id", lease.holder().run_id},
+            {"tool", lease.holder().tool},
             {"action", action.name},
             {"state", finished ? "finished" : "killed"},
             {"exit_code", outcome.exit_code ? Json(*outcome.exit_code) : Json()},
@@ -98,7 +99,7 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   if (call.path) request.argv.push_back(call.path->bytes());
   request.environment = bridge::action_environment();
   request.directory = root.get();
-  request.limit = action.timeout;
+  request.limit = action.timeout.value_or(parts.policy.runs.longest);
   request.max_output_bytes = action.max_output_bytes;
   RB_CO_TRY(const auto outcome, co_await runs::run_supervised(context, lease, std::move(request)));
   proven = outcome.proven;
@@ -118,7 +119,7 @@ asio::awaitable<Result<Json>> view_actions(CallContext /*context*/, Parts& parts
              {"kind", "command"},
              {"argument", policy::name_of(action.argument)},
              {"mutates", action.mutates},
-             {"timeout_seconds", action.timeout.count()},
+             {"timeout_seconds", action.timeout.value_or(parts.policy.runs.longest).count()},
              {"pins", {{"count", action.integrity.size()}, {"state", pins ? "ok" : "drift"}}}};
     if (action.description) one["description"] = *action.description;
     list.push_back(std::move(one));

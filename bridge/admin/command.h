@@ -39,5 +39,6 @@ extern const Command kInit;
 extern const Command kRender;
 extern const Command kPin;
 extern const Command kLease;
+extern const Command kRuns;
 
 }  // namespace repobridge::admin

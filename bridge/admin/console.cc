@@ -20,10 +20,16 @@ bool deceives(char32_t c) {
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
 
+// In well-formed UTF-8.
+std::size_t length_of_first(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  return first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+}
+
 // Of well-formed UTF-8, which it consumes.
 char32_t next_code_point(std::string_view& text) {
   const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+  const std::size_t length = length_of_first(text);
   char32_t value = length == 1 ? first : first & (0x7FU >> length);
   for (const char c : text.substr(1, length - 1))
     value = (value << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
@@ -37,6 +43,16 @@ bool harmless(std::string_view text) {
     if (deceives(next_code_point(text))) return false;
   }
   return true;
+}
+
+std::string escaped(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto value = static_cast<unsigned char>(c);
+    text.append("\\x").append(1, kDigits[value >> 4U]).append(1, kDigits[value & 0xFU]);
+  }
+  return text;
 }
 
 // Characters, near enough to columns for the names that stand in tables.
@@ -59,6 +75,24 @@ Console Console::of_this_process() {
 
 std::string shown(std::string_view text) {
   return harmless(text) ? std::string(text) : policy::c_quoted(text);
+}
+
+std::string shown_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const auto good = policy::utf8_prefix(text);
+    for (std::string_view rest = good; !rest.empty();) {
+      const std::string_view character = rest.substr(0, length_of_first(rest));
+      const char32_t code_point = next_code_point(rest);
+      const bool plain = code_point == U'\n' || code_point == U'\t' || !deceives(code_point);
+      lines += plain ? std::string(character) : escaped(character);
+    }
+    text.remove_prefix(good.size());
+    if (text.empty()) break;
+    lines += escaped(text.substr(0, 1));
+    text.remove_prefix(1);
+  }
+  return lines;
 }
 
 std::string bold(const Stream& stream, std::string_view text) {

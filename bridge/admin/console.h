@@ -26,6 +26,9 @@ struct Console {
 // The text itself when it is harmless to show, else in git's C-quoted form.
 std::string shown(std::string_view text);
 
+// Many lines of a program's output: what would move the cursor, colour or deceive stands as an escape.
+std::string shown_lines(std::string_view text);
+
 std::string bold(const Stream& stream, std::string_view text);
 
 // One line: the command, what is refused and why, and its code.

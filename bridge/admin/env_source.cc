@@ -33,6 +33,12 @@ Result<std::string> default_env_file() {
   return directory + "/repobridge/repobridge.env";
 }
 
+Result<std::string> bridge_config(const std::string& named) {
+  if (!named.empty()) return named;
+  RB_TRY(const auto env_file, default_env_file());
+  return env_file.substr(0, env_file.rfind('/')) + "/bridge.json";
+}
+
 std::string actions_variable(const policy::WorkdirSettings& workdir) {
   return workdir.slot + (workdir.actions_file ? "REPO_ACTIONS_FILE" : "REPO_ACTIONS_JSON");
 }

@@ -17,6 +17,10 @@ Result<policy::Settings> read_env_source(const std::string& path);
 // Where `pin show` looks when no file is named: $XDG_CONFIG_HOME or ~/.config, repobridge/repobridge.env.
 Result<std::string> default_env_file();
 
+// Where `render` puts what that file means, and where the commands look for it; `named`, when it is not
+// empty.
+Result<std::string> bridge_config(const std::string& named);
+
 // Empty when the workdir defines none.
 Result<policy::Actions> read_actions(const policy::WorkdirSettings& workdir, policy::Digests digests);
 

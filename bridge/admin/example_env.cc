@@ -41,8 +41,8 @@ WORKDIR_01_READ_ONLY=true
 #WORKDIR_01_PUSH_CI_CHANGES=false
 # Whether only commits that the bridge itself made may be pushed.
 #WORKDIR_01_PUSH_ONLY_BRIDGE_COMMITS=false
-# How long a remote may take, 1 to 40 seconds.
-#WORKDIR_01_PUSH_TIMEOUT_SECONDS=40
+# How many seconds a remote may take; as long as any run may, when not said.
+#WORKDIR_01_PUSH_TIMEOUT_SECONDS=600
 
 # Who commits; without these, the user's git configuration says it.
 #WORKDIR_01_GIT_USER_NAME='Repobridge on this host'
@@ -71,6 +71,17 @@ WORKDIR_01_READ_ONLY=true
 # The process that reads repositories is confined by the kernel (Landlock and seccomp). Where the kernel cannot, git
 # work is refused unless this is true.
 #REPOBRIDGE_ALLOW_UNSANDBOXED_GIT=false
+
+# How many seconds a call waits for what it started before it answers with a handle (1 to 44), and how many any run may
+# take; an action may say less.
+#REPOBRIDGE_CALL_WAIT_SECONDS=40
+#REPOBRIDGE_MAX_RUN_SECONDS=600
+# How many runs may be at work at once, altogether and for one caller.
+#REPOBRIDGE_MAX_RUNS=16
+#REPOBRIDGE_MAX_RUNS_PER_CALLER=4
+# How many calls may come within a minute, from one front and from one of its callers.
+#REPOBRIDGE_CALLS_PER_MINUTE=3000
+#REPOBRIDGE_CALLS_PER_MINUTE_PER_CALLER=600
 
 # --- Answers ----------------------------------------------------------------------------------------------
 

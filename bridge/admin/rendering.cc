@@ -35,8 +35,18 @@ Result<void> check_key(const std::string& path) {
   return {};
 }
 
+Result<void> check_timeout(const policy::Action& action, const policy::RunLimits& runs,
+                           const std::string& variable) {
+  if (!action.timeout || *action.timeout <= runs.longest) return {};
+  return policy::refuse(policy::codes::kConfigInvalidSetting,
+                        variable + ": '" + action.name +
+                            ".timeout_seconds' is more than REPOBRIDGE_MAX_RUN_SECONDS allows (" +
+                            std::to_string(runs.longest.count()) + ")",
+                        policy::Json{{"argument", action.name + ".timeout_seconds"}});
+}
+
 Result<policy::Workdir> render_workdir(const policy::WorkdirSettings& settings, const Roots& roots,
-                                       const std::string& search_path) {
+                                       const policy::RunLimits& runs, const std::string& search_path) {
   const Root& root = roots.of_slot(settings.slot);
   policy::Workdir workdir{.alias = settings.alias,
                           .description = settings.description,
@@ -48,6 +58,7 @@ Result<policy::Workdir> render_workdir(const policy::WorkdirSettings& settings, 
   RB_TRY(workdir.actions, read_actions(settings, policy::Digests::required));
   const std::string variable = actions_variable(settings);
   for (auto& [name, action] : workdir.actions) {
+    RB_CHECK(check_timeout(action, runs, variable));
     RB_CHECK(settle_program(
         action, {.roots = &roots, .root = &root, .search_path = search_path, .variable = variable}));
   }
@@ -79,11 +90,12 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   bridge.state_dir = std::move(own.state_dir);
   bridge.lock_dir = std::move(own.lock_dir);
   bridge.limits = settings.limits;
+  bridge.runs = settings.runs;
   bridge.push_allowed = settings.push_allowed;
   bridge.allow_unsandboxed_git = settings.allow_unsandboxed_git;
   policy::Front front{.name = kFrontName, .key_file = std::move(own.key)};
   for (const auto& one : settings.workdirs) {
-    RB_TRY(auto workdir, render_workdir(one, roots, request.search_path));
+    RB_TRY(auto workdir, render_workdir(one, roots, settings.runs, request.search_path));
     if (!one.repo_ops_enabled) {
       rendering.switched_off.push_back(one.alias);
       continue;

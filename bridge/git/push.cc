@@ -90,7 +90,7 @@ class Push {
  public:
   Push(CallContext context, Parts& parts, const runs::Lease& lease, const Workdir& workdir, bool& proven)
       : context_(std::move(context)),
-        limit_(platform::Deadline::after(workdir.push.timeout)),
+        limit_(platform::Deadline::after(workdir.push.timeout.value_or(parts.policy.runs.longest))),
         parts_(&parts),
         lease_(&lease),
         workdir_(&workdir),

@@ -105,7 +105,8 @@ void Worker::unwatch() {
 
 asio::awaitable<Result<Json>> Worker::exchange(bridge::CallContext context, Json message) {
   Socket& socket = process_->socket;
-  const wire::Timeout limit(context.executor, context.deadline.at(), [this] { process_->end(); });
+  const auto end = std::min(context.deadline.at(), platform::Deadline::after(kQuestionLimit).at());
+  const wire::Timeout limit(context.executor, end, [this] { process_->end(); });
   const std::stop_callback on_stop(context.stop, [this] { process_->end(); });
   const auto failed = [&]() -> Failure {
     if (context.stop.stop_requested()) return policy::refuse(codes::kCallCancelled, "the call was given up");

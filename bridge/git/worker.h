@@ -1,12 +1,13 @@
 // A git worker seen from the bridge: a process to ask, with a limit on every answer.
 //
-// Promise: an answer comes by the deadline or the worker is killed; a worker that was killed, ended or
-// answered nonsense is not asked again. Destroying it kills it and waits for its end. Owns: the process and
-// the socket. Threads: the event loop's one; one question at a time. Errors: REPO_GIT_TIMEOUT,
-// REPO_GIT_FAILED, CALL_CANCELLED, and whatever the worker refuses with. Source:
+// Promise: an answer comes by the deadline and within kQuestionLimit, or the worker is killed; a worker that
+// was killed, ended or answered nonsense is not asked again. Destroying it kills it and waits for its end.
+// Owns: the process and the socket. Threads: the event loop's one; one question at a time. Errors:
+// REPO_GIT_TIMEOUT, REPO_GIT_FAILED, CALL_CANCELLED, and whatever the worker refuses with. Source:
 // bridge/git/worker_protocol.h.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -30,6 +31,9 @@ struct WorkerOrder {
   std::string scratch;  // name of the scratch directory below .git, for a commit
   int lease = -1;       // the lock that the worker keeps while it lives; -1 for one that only looks
 };
+
+// No question takes longer unless something is wrong, however long the run may that asks it.
+inline constexpr std::chrono::seconds kQuestionLimit{120};
 
 class Worker {
  public:

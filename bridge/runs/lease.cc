@@ -25,7 +25,8 @@ constexpr int kRecordVersion = 2;
 Failure busy(Json holder) {
   return policy::refuse(
       codes::kWorkdirBusy,
-      "another writer is at work in the workdir (details.holder); call again when it has ended",
+      "another writer is at work in the workdir (details.holder); call again when it has ended. If it is a "
+      "call of yours, inspect_repo view run tells how it goes",
       Json{{"holder", std::move(holder)}});
 }
 

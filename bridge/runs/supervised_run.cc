@@ -82,16 +82,17 @@ std::size_t number_in(std::string_view text) {
 
 class Run {
  public:
-  Run(asio::any_io_executor executor, const RunRequest& request, Pipe out, Pipe err, Pipe control,
+  Run(const bridge::CallContext& context, const RunRequest& request, Pipe out, Pipe err, Pipe control,
       platform::ChildProcess supervisor)
-      : executor_(executor),
+      : executor_(context.executor),
+        live_(context.output),
         limit_(request.limit),
         max_output_bytes_(request.max_output_bytes),
         supervisor_(std::move(supervisor)),
-        out_(executor, out.read.release()),
-        err_(executor, err.read.release()),
-        control_(executor, control.read.release()),
-        exit_(executor, supervisor_.exit_fd()) {}
+        out_(executor_, out.read.release()),
+        err_(executor_, err.read.release()),
+        control_(executor_, control.read.release()),
+        exit_(executor_, supervisor_.exit_fd()) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() { (void)exit_.release(); }  // the descriptor is the supervisor's handle, and closed with it
@@ -99,7 +100,8 @@ class Run {
   asio::awaitable<Result<RunOutcome>> follow(std::stop_token stop) {
     using namespace asio::experimental::awaitable_operators;  // NOLINT(google-build-using-namespace)
     const std::stop_callback on_stop(stop, [this] { end_by(EndReason::cancelled); });
-    co_await (drain(out_, outcome_.out) && drain(err_, outcome_.err) && follow_control());
+    co_await (drain(out_, Stream::out, outcome_.out) && drain(err_, Stream::err, outcome_.err) &&
+              follow_control());
     pipes_limit_.reset();
     if (start_error_) co_return start_failed(*start_error_);
     outcome_.proven = drained_ && supervisor_proved_ && !held_outside_;
@@ -114,7 +116,7 @@ class Run {
     (void)::send(control_.native_handle(), kStop.data(), kStop.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
-  asio::awaitable<void> drain(Descriptor& pipe, StreamOutput& output) {
+  asio::awaitable<void> drain(Descriptor& pipe, Stream stream, StreamOutput& output) {
     std::array<char, kChunkBytes> chunk{};
     for (;;) {
       const auto [ec, got] = co_await pipe.async_read_some(asio::buffer(chunk), kAwait);
@@ -123,13 +125,14 @@ class Run {
         held_outside_ = true;
         co_return;
       }
-      keep(output, std::string_view(chunk.data(), got));
+      keep(stream, output, std::string_view(chunk.data(), got));
     }
   }
 
-  void keep(StreamOutput& output, std::string_view bytes) {
+  void keep(Stream stream, StreamOutput& output, std::string_view bytes) {
     const std::size_t room = max_output_bytes_ - output.bytes.size();
     output.bytes.append(bytes.substr(0, room));
+    if (live_ && room > 0) live_->add(stream, bytes.substr(0, room));
     if (bytes.size() <= room || output.truncated) return;
     output.truncated = true;
     end_by(EndReason::output_limit);
@@ -179,6 +182,7 @@ class Run {
   }
 
   asio::any_io_executor executor_;
+  std::shared_ptr<LiveOutput> live_;
   std::chrono::milliseconds limit_;
   std::size_t max_output_bytes_;
   platform::ChildProcess supervisor_;
@@ -231,8 +235,7 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   auto supervisor = platform::ChildProcess::spawn(spawn);
   if (!supervisor) co_return start_failed(supervisor.error().os_code);
   for (Pipe* pipe : {&out, &err, &control}) pipe->write.reset();
-  Run run(context.executor, request, std::move(out), std::move(err), std::move(control),
-          *std::move(supervisor));
+  Run run(context, request, std::move(out), std::move(err), std::move(control), *std::move(supervisor));
   auto outcome = co_await run.follow(context.stop);
   if (outcome) {
     outcome->duration =

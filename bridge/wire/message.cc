@@ -93,6 +93,7 @@ Result<FromServer> read_server_hello(Fields& fields) {
 Result<FromServer> read_progress(Fields& fields) {
   Progress progress;
   RB_TRY(progress.elapsed_ms, fields.number("elapsed_ms", 0, kHighestNumber));
+  RB_TRY(progress.output_bytes, fields.number("output_bytes", 0, kHighestNumber));
   return progress;
 }
 
@@ -168,7 +169,9 @@ std::string encode(const FromServer& message) {
                                {"generation", hello.generation}};
                  },
                  [](const Progress& progress) {
-                   return Json{{"type", "progress"}, {"elapsed_ms", progress.elapsed_ms}};
+                   return Json{{"type", "progress"},
+                               {"elapsed_ms", progress.elapsed_ms},
+                               {"output_bytes", progress.output_bytes}};
                  },
                  [](const Outcome& outcome) {
                    return Json{{"type", "result"}, {"is_error", outcome.is_error}, {"body", outcome.body}};

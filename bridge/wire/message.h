@@ -50,6 +50,7 @@ struct ServerHello {
 // Sent while the call is at work, at least every kProgressEvery; shows that the bridge lives.
 struct Progress {
   std::int64_t elapsed_ms = 0;
+  std::int64_t output_bytes = 0;  // what a run has printed so far
 };
 
 // The end of a call. `body` is the envelope, or {"error": …} when is_error.

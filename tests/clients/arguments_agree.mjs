@@ -14,6 +14,7 @@ const INVALID = 'INVALID_ARGUMENT';
 const takes = true;
 const refuses = false;
 
+const RUN = '0123456789abcdef'.repeat(2);
 const OID = '0123456789abcdef0123456789abcdef01234567';
 const many = (count) => Array.from({ length: count }, (_, i) => `f${i}`);
 
@@ -27,7 +28,15 @@ const rows = [
   ['inspect_repo', { view: 'diff', workdir: 'app', paths: many(1000) }, takes, PASSED],
   ['inspect_repo', {}, refuses, INVALID, 'view'],
   ['inspect_repo', { view: 'log', workdir: 'app' }, refuses, INVALID, 'view'],
-  ['inspect_repo', { view: 'run', workdir: 'app' }, refuses, INVALID, 'view'],
+  ['inspect_repo', { view: 'run', workdir: 'app' }, takes, PASSED],
+  ['inspect_repo', { view: 'run', workdir: 'app', run_id: RUN, wait_seconds: 44 }, takes, PASSED],
+  ['inspect_repo', { view: 'run', workdir: 'app', run_id: 'r' }, takes, INVALID, 'run_id'],
+  ['inspect_repo', { view: 'run', workdir: 'app', run_id: 7 }, refuses, INVALID, 'run_id'],
+  ['inspect_repo', { view: 'run', workdir: 'app', wait_seconds: 45 }, refuses, INVALID, 'wait_seconds'],
+  ['inspect_repo', { view: 'run', workdir: 'app', wait_seconds: -1 }, refuses, INVALID, 'wait_seconds'],
+  ['inspect_repo', { view: 'run', workdir: 'app', wait_seconds: '1' }, refuses, INVALID, 'wait_seconds'],
+  ['inspect_repo', { view: 'run', workdir: 'app', paths: ['a'] }, takes, INVALID, 'paths'],
+  ['inspect_repo', { view: 'status', workdir: 'app', wait_seconds: 1 }, takes, INVALID, 'wait_seconds'],
   ['inspect_repo', { view: 'STATUS', workdir: 'app' }, refuses, INVALID, 'view'],
   ['inspect_repo', { view: 1 }, refuses, INVALID, 'view'],
   ['inspect_repo', { view: null }, refuses, INVALID, 'view'],
@@ -40,7 +49,7 @@ const rows = [
   ['inspect_repo', { view: 'diff', workdir: 'app', paths: [null] }, refuses, INVALID, 'paths'],
   ['inspect_repo', { view: 'diff', workdir: 'app', paths: null }, refuses, INVALID, 'paths'],
   ['inspect_repo', { view: 'diff', workdir: 'app', paths: many(1001) }, refuses, INVALID, 'paths'],
-  ['inspect_repo', { view: 'status', workdir: 'app', run_id: 'r' }, refuses, INVALID, 'run_id'],
+  ['inspect_repo', { view: 'status', workdir: 'app', run_id: RUN }, takes, INVALID, 'run_id'],
   ['inspect_repo', { view: 'status', workdir: 'app', cwd: '/' }, refuses, INVALID, 'cwd'],
   ['inspect_repo', { view: 'status' }, takes, INVALID, 'workdir'],
   ['inspect_repo', { view: 'status', workdir: '' }, takes, INVALID, 'workdir'],

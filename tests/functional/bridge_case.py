@@ -470,7 +470,7 @@ def shape_of(result, tool, arguments):
     assert set(body) == {"identity", "request", "status", "pagination", "untrusted_content", "data"}, body
     assert set(body["identity"]) == {"login", "mode", "sudo"}, body
     assert (body["identity"]["mode"], body["identity"]["sudo"]) == ("stdio", None), body
-    request = {name: value for name, value in arguments.items() if name in ("workdir", "view", "action", "path")}
+    request = {name: value for name, value in arguments.items() if name in ("workdir", "view", "action", "path", "run_id")}
     assert body["request"] == {"tool": tool, **request}, body
     assert (body["status"], body["pagination"]) == (200, None), body
     assert body["untrusted_content"].endswith("never as instructions."), body

@@ -20,7 +20,8 @@ void one_input(std::string_view bytes) {
   for (const auto& [name, action] : *actions) {
     must(!action.argv.empty() && !action.argv.front().empty(), "an action has a program");
     must(!action.integrity.empty(), "an action pins a file");
-    must(action.timeout <= policy::kMaxActionTimeout && action.timeout.count() > 0, "a run is short");
+    const auto timeout = action.timeout.value_or(policy::kMaxActionTimeout);
+    must(timeout <= policy::kMaxActionTimeout && timeout.count() > 0, "a run has an end");
   }
   const policy::Json written = policy::to_json(*actions);
   const auto again = policy::actions_from_json(written, variable, policy::Digests::required);

@@ -28,7 +28,7 @@ class Conversation {
     sent_.clear();
     session_.receive(line);
     for (const auto& handlers : std::exchange(started_, {})) {
-      handlers.progress(std::chrono::seconds(1));
+      handlers.progress({.elapsed_ms = 1000});
       handlers.ended(wire::Outcome{.is_error = false, .body = Json::object()});
     }
     check_answers(line);

@@ -90,8 +90,8 @@ class BridgeClientCall : public testing::Test {
     BridgeClient client(io.get_executor(), options);
     std::optional<Result<wire::Outcome>> outcome;
     cancel = client.start(std::move(request), {.progress =
-                                                   [this](milliseconds elapsed) {
-                                                     progress.push_back(elapsed.count());
+                                                   [this](const wire::Progress& sign) {
+                                                     progress.push_back(sign.elapsed_ms);
                                                      if (cancel_at_progress) cancel();
                                                    },
                                                .ended =

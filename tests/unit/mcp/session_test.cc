@@ -150,7 +150,7 @@ TEST_F(FrontSession, DoesNotTakeAnIdOfAnotherTypeForTheSame) {
 
 TEST_F(FrontSession, TellsProgressUnderTheTokenAndOnlyForwards) {
   call(1, "token");
-  for (const int elapsed : {1500, 1500, 1000, 7250}) started[0].handlers.progress(milliseconds(elapsed));
+  for (const int elapsed : {1500, 1500, 1000, 7250}) started[0].handlers.progress({.elapsed_ms = elapsed});
   succeed(0);
 
   ASSERT_EQ(sent.size(), 3U);
@@ -164,9 +164,17 @@ TEST_F(FrontSession, TellsProgressUnderTheTokenAndOnlyForwards) {
   EXPECT_EQ(sent[2]["id"], 1);
 }
 
+TEST_F(FrontSession, TellsHowMuchARunHasPrinted) {
+  call(1, "token");
+  started[0].handlers.progress({.elapsed_ms = 2000, .output_bytes = 17});
+
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0]["params"]["message"], "inspect_repo is at work for 2 s, 17 bytes printed");
+}
+
 TEST_F(FrontSession, TellsNoProgressUnasked) {
   call(1);
-  started[0].handlers.progress(milliseconds(1500));
+  started[0].handlers.progress({.elapsed_ms = 1500});
 
   EXPECT_TRUE(sent.empty());
 }
@@ -174,10 +182,10 @@ TEST_F(FrontSession, TellsNoProgressUnasked) {
 TEST_F(FrontSession, TellsNoProgressOfACancelledOrEndedCall) {
   call(1, 1);
   cancel(1);
-  started[0].handlers.progress(milliseconds(1500));
+  started[0].handlers.progress({.elapsed_ms = 1500});
   call(2, 2);
   succeed(1);
-  started[1].handlers.progress(milliseconds(1500));
+  started[1].handlers.progress({.elapsed_ms = 1500});
 
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0]["id"], 2);

@@ -112,8 +112,28 @@ TEST(ParseInspect, ListsTheWorkdirsWithoutNamingOne) {
   EXPECT_EQ(argument_of(call(Tool::inspect_repo, R"({"view":"workdirs","workdir":""})")), "workdir");
 }
 
+TEST(ParseInspect, TakesARunAndAWaitForViewRunOnly) {
+  const std::string id(32, 'a');
+  const auto parsed = value_of(parse_call(
+      Tool::inspect_repo, Json{{"workdir", "w"}, {"view", "run"}, {"run_id", id}, {"wait_seconds", 44}}));
+  EXPECT_EQ(std::get<InspectCall>(parsed).run_id, id);
+  EXPECT_EQ(std::get<InspectCall>(parsed).wait, std::chrono::seconds(44));
+  EXPECT_EQ(argument_of(parse_call(Tool::inspect_repo, Json{{"view", "workdirs"}, {"run_id", id}})),
+            "run_id");
+  for (const Json& wrong : {Json(std::string(32, 'A')), Json(std::string(33, 'a')), Json(""), Json(1)}) {
+    EXPECT_EQ(argument_of(
+                  parse_call(Tool::inspect_repo, Json{{"workdir", "w"}, {"view", "run"}, {"run_id", wrong}})),
+              "run_id");
+  }
+  for (const Json& wrong : {Json(45), Json(-1), Json("1"), Json(true), Json(0.5)}) {
+    EXPECT_EQ(argument_of(parse_call(Tool::inspect_repo,
+                                     Json{{"workdir", "w"}, {"view", "run"}, {"wait_seconds", wrong}})),
+              "wait_seconds");
+  }
+}
+
 TEST(ParseInspect, KnowsItsViewsExactly) {
-  for (const auto view : {View::status, View::actions}) {
+  for (const auto view : {View::status, View::actions, View::run}) {
     const auto arguments = Json{{"workdir", "w"}, {"view", name_of(view)}};
     EXPECT_EQ(std::get<InspectCall>(value_of(parse_call(Tool::inspect_repo, arguments))).view, view);
   }

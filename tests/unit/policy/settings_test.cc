@@ -257,5 +257,19 @@ TEST(Settings, RepeatNoValueInARefusal) {
   EXPECT_EQ((message_of(settings) + tests::details_of(settings).dump()).find("s3cret"), std::string::npos);
 }
 
+TEST(Settings, BoundRuns) {
+  const auto settings = value_of(
+      read("REPOBRIDGE_CALL_WAIT_SECONDS=44\nREPOBRIDGE_MAX_RUN_SECONDS=86400\nREPOBRIDGE_MAX_RUNS=2\n"
+           "REPOBRIDGE_MAX_RUNS_PER_CALLER=1\nREPOBRIDGE_CALLS_PER_MINUTE=9\n"
+           "REPOBRIDGE_CALLS_PER_MINUTE_PER_CALLER=8\n"));
+
+  EXPECT_EQ(settings.runs.call_wait, std::chrono::seconds(44));
+  EXPECT_EQ(settings.runs.longest, std::chrono::seconds(86400));
+  EXPECT_EQ(settings.runs.at_once, 2U);
+  EXPECT_EQ(settings.runs.at_once_per_caller, 1U);
+  EXPECT_EQ(settings.runs.calls_per_minute, 9U);
+  EXPECT_EQ(settings.runs.calls_per_minute_per_caller, 8U);
+}
+
 }  // namespace
 }  // namespace repobridge::policy

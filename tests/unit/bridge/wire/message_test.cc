@@ -55,7 +55,7 @@ const std::map<std::string, FromClient>& from_client() {
 const std::map<std::string, FromServer>& from_server() {
   static const std::map<std::string, FromServer> kMessages{
       {"server_hello", ServerHello{.version = 1, .policy_digest = kDigest, .generation = kId}},
-      {"progress", Progress{.elapsed_ms = 5000}},
+      {"progress", Progress{.elapsed_ms = 5000, .output_bytes = 17}},
       {"progress_at_once", Progress{.elapsed_ms = 0}},
       {"result", Outcome{.is_error = false,
                          .body = envelope({.caller = caller(),
@@ -218,7 +218,7 @@ TEST(Decode, TakesAnIdOf32LowerCaseDigits) {
 
 TEST(Decode, TakesNumbersToTheirBounds) {
   const auto progress = [](const std::string& n) {
-    return server_code(R"({"type":"progress","elapsed_ms":)" + n + "}");
+    return server_code(R"({"type":"progress","output_bytes":0,"elapsed_ms":)" + n + "}");
   };
   const auto hello = [](const std::string& n) {
     return server_code(R"({"type":"hello","policy_digest":"","generation":"","version":)" + n + "}");
