@@ -1,5 +1,5 @@
-// Who calls over a network, and what for: the one question that an HTTP request must answer before its body is
-// looked at.
+// Who calls over a network, and what for: the one question that an HTTP request must answer before its body
+// is looked at.
 //
 // Promise: a CheckAccess never throws and answers by itself within its own limits; what it refuses says no
 // more than the caller may know. Threads: the event loop's one. Source: RFC 6750; MCP "Authorization".
