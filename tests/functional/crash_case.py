@@ -185,7 +185,7 @@ class CrashHost(Host):
         for repository in (*self.workdirs.values(), self.remote):
             found += repository.path.rglob("*.lock")
         found += [path for path in self.locks.iterdir() if path.suffix not in (".lock", ".guard")]
-        usual = {"audit.jsonl", "bridge.lock", "commits.txt", "transport"}
+        usual = {"administrator.key", "audit.jsonl", "bridge.lock", "commits.txt", "runs", "transport"}
         return found + [path for path in self.state.iterdir() if path.name not in usual]
 
     def held_at_rest(self):
