@@ -24,6 +24,7 @@
 #include "bridge/server.h"
 #include "bridge/wire/config.h"
 #include "bridge/wire/key.h"
+#include "platform/control_group.h"
 #include "platform/file_lock.h"
 #include "platform/files.h"
 #include "platform/random.h"
@@ -92,6 +93,13 @@ asio::awaitable<void> until_idle(asio::any_io_executor executor, runs::Registry&
   runs.on_idle({});
 }
 
+// The bridge's own control group, when it may make others in it; runs are less contained elsewhere.
+std::string find_control_groups() {
+  auto own = platform::own_control_group();
+  if (own && platform::check_delegated(*own)) return *std::move(own);
+  return "";
+}
+
 // Ready only when nothing of an earlier life stands in anybody's way.
 asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts, bridge::Server& server,
                             int ready_fd) {
@@ -126,6 +134,7 @@ Result<void> serve(const Options& options) {
                       .runs = std::move(runs),
                       .front_rate = policy::CallRate(run_limits.calls_per_minute),
                       .caller_rate = policy::CallRate(run_limits.calls_per_minute_per_caller),
+                      .control_groups = find_control_groups(),
                       .poisoned = {}};
   asio::io_context loop(1);
   bridge::Server server(loop.get_executor(), parts, listener, keys);

@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -12,8 +13,11 @@
 #include <charconv>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 
+#include "platform/control_group.h"
+#include "platform/fence.h"
 #include "platform/process_tree.h"
 
 namespace repobridge::platform {
@@ -56,20 +60,31 @@ void append_children(pid_t parent, std::vector<pid_t>& ids) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_leader(pid_t root, const std::vector<char*>& argv, int report) {
+[[noreturn]] void become_leader(pid_t root, const Fence& fence, const std::vector<char*>& argv, int report) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != root) ::_exit(127);  // the root died before the line above
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   (void)::setsid();
-  sigset_t none;
-  (void)sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
-  (void)::signal(SIGPIPE, SIG_DFL);
-  (void)::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-  (void)::execv(argv.front(), argv.data());
+  if (fence.enter()) {
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+    (void)::signal(SIGPIPE, SIG_DFL);
+    (void)::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    (void)::execv(argv.front(), argv.data());
+  }
   const int os_code = errno;
   (void)!::write(report, &os_code, sizeof os_code);
   ::_exit(127);
+}
+
+// A copy of this process, born in the group.
+pid_t fork_into(const ControlGroup& group) {
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<decltype(arguments.cgroup)>(group.descriptor());
+  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
 ExitStatus from_wait(int status) {
@@ -77,12 +92,24 @@ ExitStatus from_wait(int status) {
   return ExitStatus{.code = std::nullopt, .signal = WTERMSIG(status)};
 }
 
-}  // namespace
+Failure start_failed(int os_code) {
+  return fail(Error{.kind = Kind::internal,
+                    .code = "START_FAILED",
+                    .message = "the program could not be started",
+                    .os_code = os_code});
+}
 
-Result<UniqueFd> become_tree_root() {
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return os_failure("close this process to others", errno);
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_failure("become a subreaper", errno);
-  (void)::setsid();  // fails only where we lead a group already, which serves as well
+// What exec said; 0 when it succeeded.
+int read_report(int report) {
+  int os_code = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(report, &os_code, sizeof os_code);
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof os_code ? os_code : 0;
+}
+
+Result<UniqueFd> listen_for_children() {
   sigset_t all;
   (void)sigfillset(&all);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
@@ -95,39 +122,7 @@ Result<UniqueFd> become_tree_root() {
   return fd;
 }
 
-Result<pid_t> start_leader(const std::vector<std::string>& argv) {
-  std::vector<char*> pointers;
-  for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));  // NOLINT
-  pointers.push_back(nullptr);
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_failure("make a pipe", errno);
-  UniqueFd report_read(ends[0]);
-  UniqueFd report_write(ends[1]);
-  const pid_t root = ::getpid();
-  const pid_t leader = ::fork();
-  if (leader < 0) return os_failure("start a process", errno);
-  if (leader == 0) become_leader(root, pointers, report_write.get());
-  report_write.reset();
-  int os_code = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(report_read.get(), &os_code, sizeof os_code);
-  } while (got < 0 && errno == EINTR);
-  if (got == sizeof os_code) {
-    (void)::waitpid(leader, nullptr, 0);  // it never was a leader, so nobody else should hear of it
-    return fail(Error{.kind = Kind::internal,
-                      .code = "START_FAILED",
-                      .message = "the program could not be started",
-                      .os_code = os_code});
-  }
-  return leader;
-}
-
-void ask_to_end(pid_t leader) {
-  (void)::kill(-leader, SIGTERM);
-  (void)::kill(-leader, SIGCONT);
-}
-
+// One round over the descendants; how many there were.
 std::size_t kill_descendants() {
   std::vector<pid_t> found;
   append_children(::getpid(), found);
@@ -143,13 +138,105 @@ std::size_t kill_descendants() {
   return seen.size();
 }
 
-ReapRound reap() {
+}  // namespace
+
+struct ProcessTree::State {
+  UniqueFd changes;
+  std::string group_path;
+  Fence fence;
+  Containment held;
+  std::optional<ControlGroup> group;
+  pid_t leader = -1;
+
+  // The group is made now, and left again when nothing can be born in it.
+  pid_t fork_leader() {
+    if (!group_path.empty()) {
+      if (auto made = ControlGroup::make(group_path)) group.emplace(*std::move(made));
+    }
+    if (group) {
+      const pid_t id = fork_into(*group);
+      if (id >= 0) return id;
+      (void)group->remove();
+      group.reset();
+    }
+    held.control_group = false;
+    return ::fork();
+  }
+
+  // The kernel's second word, after "no child": the group is empty, so that it could be removed.
+  bool remove_group() {
+    if (group && !group->remove()) return false;
+    group.reset();
+    return true;
+  }
+};
+
+ProcessTree::ProcessTree(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ProcessTree::ProcessTree(ProcessTree&& other) noexcept = default;
+ProcessTree::~ProcessTree() = default;
+
+Result<ProcessTree> ProcessTree::root(std::string control_group) {
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return os_failure("close this process to others", errno);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return os_failure("become a subreaper", errno);
+  (void)::setsid();  // fails only where we lead a group already, which serves as well
+  auto state = std::make_unique<State>();
+  RB_TRY(state->changes, listen_for_children());
+  state->fence = Fence::build();
+  state->held = {.subreaper = true, .control_group = !control_group.empty()};
+  state->fence.held_by(state->held);
+  state->group_path = std::move(control_group);
+  return ProcessTree(std::move(state));
+}
+
+int ProcessTree::changes() const { return state_->changes.get(); }
+
+void ProcessTree::take_changes() const {
+  std::array<char, 1024> events{};  // only a wake-up: reap() asks the kernel itself
+  while (::read(changes(), events.data(), events.size()) > 0) {
+  }
+}
+
+const Containment& ProcessTree::containment() const { return state_->held; }
+
+Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv) {
+  std::vector<char*> pointers;
+  for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));  // NOLINT
+  pointers.push_back(nullptr);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_failure("make a pipe", errno);
+  UniqueFd report_read(ends[0]);
+  UniqueFd report_write(ends[1]);
+  const pid_t root = ::getpid();
+  const pid_t leader = state_->fork_leader();
+  if (leader < 0) return os_failure("start a process", errno);
+  if (leader == 0) become_leader(root, state_->fence, pointers, report_write.get());
+  report_write.reset();
+  if (const int os_code = read_report(report_read.get()); os_code != 0) {
+    (void)::waitpid(leader, nullptr, 0);  // it never was a leader, so nobody else should hear of it
+    return start_failed(os_code);
+  }
+  state_->leader = leader;
+  return leader;
+}
+
+void ProcessTree::ask_to_end() const {
+  (void)::kill(-state_->leader, SIGTERM);
+  (void)::kill(-state_->leader, SIGCONT);
+}
+
+std::size_t ProcessTree::kill_all() {
+  const std::size_t found = kill_descendants();
+  if (state_->group) (void)state_->group->kill();
+  return found;
+}
+
+ReapRound ProcessTree::reap() {
   ReapRound round;
   for (;;) {
     int status = 0;
     const pid_t id = ::waitpid(-1, &status, WNOHANG);
     if (id < 0 && errno == EINTR) continue;
-    if (id < 0) round.none_left = errno == ECHILD;
+    if (id < 0) round.none_left = errno == ECHILD && state_->remove_group();
     if (id <= 0) return round;
     round.ended.push_back({.pid = id, .status = from_wait(status)});
   }

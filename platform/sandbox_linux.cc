@@ -1,51 +1,25 @@
 #include "platform/sandbox.h"
 
-#include <linux/landlock.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <memory>
 
-#include "platform/files.h"
+#include "platform/landlock.h"
 
 namespace repobridge::platform {
 namespace {
 
-// Rights that came after the headers of Debian 12; the kernel says by its version which it knows.
-constexpr std::uint64_t kTruncate = 1ULL << 14U;
-constexpr std::uint64_t kIoctlDevice = 1ULL << 15U;
-constexpr std::uint64_t kScopeAbstractSockets = 1ULL << 0U;
-constexpr std::uint64_t kScopeSignals = 1ULL << 1U;
-constexpr std::uint64_t kNetBindTcp = 1ULL << 0U;
-constexpr std::uint64_t kNetConnectTcp = 1ULL << 1U;
-
 constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
                                  LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                                 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER | kTruncate;
-// What can be granted on something that is not a directory.
-constexpr std::uint64_t kOnFiles = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
-
-// The versions at which Landlock learned each thing.
-constexpr int kAbiRefer = 2;
-constexpr int kAbiTruncate = 3;
-constexpr int kAbiNetwork = 4;
-constexpr int kAbiIoctl = 5;
-constexpr int kAbiScopes = 6;
-
-// As of version 6; an older kernel takes its beginning.
-struct RulesetAttributes {
-  std::uint64_t handled_files = 0;
-  std::uint64_t handled_network = 0;
-  std::uint64_t scoped = 0;
-};
+                                 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER |
+                                 landlock::kTruncate;
 
 Failure unavailable(const char* layer, int os_code) {
   return fail(Error{.kind = Kind::unavailable,
@@ -54,45 +28,14 @@ Failure unavailable(const char* layer, int os_code) {
                     .os_code = os_code});
 }
 
-int landlock_version() {
-  return static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
-}
-
-std::uint64_t known_file_rights(int version) {
-  std::uint64_t rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1U) - 1;  // everything version 1 knows
-  if (version >= kAbiRefer) rights |= LANDLOCK_ACCESS_FS_REFER;
-  if (version >= kAbiTruncate) rights |= kTruncate;
-  if (version >= kAbiIoctl) rights |= kIoctlDevice;
-  return rights;
-}
-
-Result<UniqueFd> make_ruleset(int version) {
-  RulesetAttributes attributes{.handled_files = known_file_rights(version)};
-  std::size_t size = sizeof attributes.handled_files;
-  if (version >= kAbiNetwork) {
-    attributes.handled_network = kNetBindTcp | kNetConnectTcp;
-    size += sizeof attributes.handled_network;
-  }
-  if (version >= kAbiScopes) {
-    attributes.scoped = kScopeAbstractSockets | kScopeSignals;
-    size += sizeof attributes.scoped;
-  }
-  UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
-  if (!ruleset.valid()) return unavailable("Landlock", errno);
+// Everything that the kernel lets a process give up.
+Result<landlock::Ruleset> give_up_all(int version) {
+  auto ruleset =
+      landlock::Ruleset::make(version, {.files = landlock::known_file_rights(version),
+                                        .network = landlock::kNetBindTcp | landlock::kNetConnectTcp,
+                                        .scopes = landlock::kScopeAbstractSockets | landlock::kScopeSignals});
+  if (!ruleset) return unavailable("Landlock", ruleset.error().os_code);
   return ruleset;
-}
-
-Result<void> add_grant(int ruleset, const Grant& grant, int version) {
-  RB_TRY(const auto facts, facts_of(grant.descriptor));
-  std::uint64_t rights = grant.access == Access::write ? kRead | kWrite : kRead;
-  if (!facts.is_directory()) rights &= kOnFiles;
-  const landlock_path_beneath_attr rule{.allowed_access = rights & known_file_rights(version),
-                                        .parent_fd = grant.descriptor};
-  if (::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0) {
-    return os_failure("grant a file to the sandbox", errno);
-  }
-  return {};
 }
 
 // What reading and writing files, memory and time need. Everything else gets ENOSYS, as from a kernel that
@@ -159,12 +102,14 @@ class Filter {
 }  // namespace
 
 Result<void> enter_sandbox(const std::vector<Grant>& grants) {
-  const int version = landlock_version();
+  const int version = landlock::version();
   if (version < 1) return unavailable("Landlock", errno);
-  RB_TRY(const auto ruleset, make_ruleset(version));
-  for (const auto& grant : grants) RB_CHECK(add_grant(ruleset.get(), grant, version));
+  RB_TRY(const auto ruleset, give_up_all(version));
+  for (const auto& grant : grants) {
+    RB_CHECK(ruleset.grant(grant.descriptor, grant.access == Access::write ? kRead | kWrite : kRead));
+  }
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os_failure("give up new privileges", errno);
-  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return unavailable("Landlock", errno);
+  if (!landlock::restrict_self(ruleset.descriptor())) return unavailable("Landlock", errno);
   return Filter().load();
 }
 

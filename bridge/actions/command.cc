@@ -49,9 +49,15 @@ Result<void> check_argument(int root, const policy::RepoPath& path) {
   return {};
 }
 
+Json containment_json(const runs::RunOutcome& outcome) {
+  const auto& held = outcome.containment;
+  return Json{{"level", platform::level_of(held)}, {"subreaper", held.subreaper},
+              {"cgroup", held.control_group},      {"landlock_abi", held.landlock_version},
+              {"signal_scope", held.signal_scope}, {"stragglers_killed", outcome.stragglers_killed}};
+}
+
 Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOutcome& outcome) {
   const bool finished = outcome.reason == runs::EndReason::itself;
-  Json containment{{"level", "L1"}, {"subreaper", true}, {"stragglers_killed", outcome.stragglers_killed}};
   Json json{{"run_id", lease.holder().run_id},
             {"tool", lease.holder().tool},
             {"action", action.name},
@@ -65,7 +71,7 @@ Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOut
             {"started_at", lease.holder().since},
             {"duration_ms", outcome.duration.count()},
             {"pins", {{"count", action.integrity.size()}, {"protection", "reverified"}}},
-            {"containment", std::move(containment)}};
+            {"containment", containment_json(outcome)}};
   if (!finished) json["reason"] = runs::name_of(outcome.reason);
   return json;
 }
@@ -95,6 +101,7 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   if (!before) co_return fail(before.error());
   runs::RunRequest request;
   request.supervisor = parts.programs.supervisor;
+  request.control_groups = parts.control_groups;
   request.argv = action.argv;
   if (call.path) request.argv.push_back(call.path->bytes());
   request.environment = bridge::action_environment();

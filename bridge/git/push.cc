@@ -85,6 +85,17 @@ Failure said_too_much(Stage stage) {
       "known, so look at status after a fetch");
 }
 
+Failure lost(Stage stage) {
+  if (stage == Stage::asking) {
+    return policy::refuse(codes::kPushFailed,
+                          "git's supervisor was killed, and git with it; nothing was sent, call again");
+  }
+  return policy::refuse(
+      codes::kPushFailed,
+      "git's supervisor was killed, and git with it; whether the push arrived is not known, so look at "
+      "status after a fetch");
+}
+
 // One push from its plan to the moved tracking branch. Lives as long as push() waits for it.
 class Push {
  public:
@@ -148,6 +159,7 @@ class Push {
                                                     std::size_t max_output, Stage stage) {
     runs::RunRequest request;
     request.supervisor = parts_->programs.supervisor;
+    request.control_groups = parts_->control_groups;
     request.argv = Transport::git_command(parts_->programs.git, transport_->directory());
     request.argv.insert(request.argv.end(), settings.begin(), settings.end());
     request.argv.insert(request.argv.end(), arguments.begin(), arguments.end());
@@ -163,6 +175,8 @@ class Push {
     switch (outcome->reason) {
       case runs::EndReason::itself:
         co_return outcome;
+      case runs::EndReason::supervisor_lost:
+        co_return lost(stage);
       case runs::EndReason::cancelled:
         co_return policy::refuse(codes::kCallCancelled, "the call was given up");
       case runs::EndReason::deadline:

@@ -118,6 +118,19 @@ class Reader {
     RB_TRY(record_.supervisor, process_in(fields));
     RB_TRY(receipt_sha256_, fields.text("receipt_sha256"));
     record_.runs_drained = false;
+    record_.control_group.reset();
+    const Json* group = fields.any("control_group");
+    return group == nullptr ? Result<void>() : take_control_group(*group);
+  }
+
+  // What stands there is going to be killed, so it must be the run's own.
+  Result<void> take_control_group(const Json& value) {
+    RB_TRY(auto fields, fields_of(&value));
+    RunGroup group;
+    RB_TRY(group.path, fields.text("path"));
+    RB_TRY(group.confined, fields.flag("confined", false));
+    if (!group.path.ends_with("/" + control_group_name(record_.holder))) return unreadable();
+    record_.control_group = std::move(group);
     return {};
   }
 
@@ -173,6 +186,8 @@ Json to_json(const Holder& holder) {
 }
 
 std::string environment_entry(const Holder& holder) { return "RB_RUN_ID=" + holder.run_id; }
+
+std::string control_group_name(const Holder& holder) { return "repobridge-run-" + holder.run_id; }
 
 LeasePlace LeasePlace::of(const std::string& lock_dir, const platform::FileIdentity& root) {
   std::array<char, 64> name{};

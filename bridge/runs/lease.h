@@ -35,6 +35,8 @@ policy::Json to_json(const Holder& holder);
 // Stands in the environment of everything that a run of the holder's starts, so that it is found again when
 // its supervisor is lost. A child can take it away; it proves nothing.
 std::string environment_entry(const Holder& holder);
+// The name of the control group that a run of the holder's gets, where it gets one.
+std::string control_group_name(const Holder& holder);
 
 // Where a workdir's lock and record stand.
 struct LeasePlace {
@@ -57,11 +59,17 @@ struct Generation {
 //
 //   {"version", "generation", "boot", "bridge", "tool", "action", "since", "run_id"}
 //   {"git": {…}}                              what of ours may stand in .git from now on; durable
-//   {"run": {"pid", "started", "receipt_sha256"}}   by repobridge-run, before it starts anything
+//   {"run": {"pid", "started", "receipt_sha256", "control_group"?: {"path", "confined"}}}
+//                                                   by repobridge-run, before it starts anything
 //   {"drained": "RECEIPT"}                          by repobridge-run, with proof that nothing is left. Only
 //   it
 //                                                   knows the receipt, since nobody can read its memory
 //   {"unproven": true}                              by the bridge: that proof is not enough
+struct RunGroup {
+  std::string path;
+  bool confined = false;  // its processes can write to no control group, so they cannot leave
+};
+
 struct Record {
   Holder holder;
   std::string generation;
@@ -69,6 +77,7 @@ struct Record {
   platform::ProcessIdentity bridge;
   policy::Json git;                                     // null: nothing
   std::optional<platform::ProcessIdentity> supervisor;  // of the last run
+  std::optional<RunGroup> control_group;                // of the last run
   bool runs_drained = true;
   bool unproven = false;
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -18,6 +19,7 @@
 #include "bridge/runs/supervisor_protocol.h"
 #include "bridge/wire/timeout.h"
 #include "platform/child_process.h"
+#include "platform/control_group.h"
 #include "platform/digest.h"
 #include "platform/random.h"
 #include "policy/codes.h"
@@ -34,6 +36,9 @@ constexpr std::size_t kReceiptBytes = 16;
 // After the supervisor's end nobody of the run holds the pipes; who still does got them passed outside the
 // tree.
 constexpr std::chrono::milliseconds kHeldLimit{250};
+// How long the end of a killed supervisor's control group is waited for. The bridge does nothing else then,
+// but such a group is empty within milliseconds.
+constexpr std::chrono::milliseconds kGroupLimit{1000};
 // Beyond the supervisor's own limits, in case it hangs itself.
 constexpr std::chrono::milliseconds kSupervisorSlack{5000};
 
@@ -66,6 +71,10 @@ Result<void> send_receipt(int control) {
   return {};
 }
 
+std::string control_group_of(const RunRequest& request, const Holder& holder) {
+  return request.control_groups.empty() ? "" : request.control_groups + "/" + control_group_name(holder);
+}
+
 Failure start_failed(int os_code) {
   return fail(Error{.kind = policy::codes::kActionStartFailed.kind,
                     .code = std::string(policy::codes::kActionStartFailed.name),
@@ -80,13 +89,29 @@ std::size_t number_in(std::string_view text) {
   return number;
 }
 
+platform::Containment containment_in(std::string_view numbers) {
+  const auto next = [&numbers] {
+    const auto space = std::min(numbers.find(' '), numbers.size());
+    const auto number = number_in(numbers.substr(0, space));
+    numbers.remove_prefix(std::min(space + 1, numbers.size()));
+    return number;
+  };
+  platform::Containment held;
+  held.subreaper = next() == 1;
+  held.control_group = next() == 1;
+  held.landlock_version = static_cast<int>(next());
+  held.signal_scope = next() == 1;
+  return held;
+}
+
 class Run {
  public:
-  Run(const bridge::CallContext& context, const RunRequest& request, Pipe out, Pipe err, Pipe control,
-      platform::ChildProcess supervisor)
+  Run(const bridge::CallContext& context, const RunRequest& request, std::string control_group, Pipe out,
+      Pipe err, Pipe control, platform::ChildProcess supervisor)
       : executor_(context.executor),
         live_(context.output),
         limit_(request.limit),
+        control_group_(std::move(control_group)),
         max_output_bytes_(request.max_output_bytes),
         supervisor_(std::move(supervisor)),
         out_(executor_, out.read.release()),
@@ -104,7 +129,7 @@ class Run {
               follow_control());
     pipes_limit_.reset();
     if (start_error_) co_return start_failed(*start_error_);
-    outcome_.proven = drained_ && supervisor_proved_ && !held_outside_;
+    outcome_.proven = proved_ && !held_outside_;
     co_return std::move(outcome_);
   }
 
@@ -146,11 +171,20 @@ class Run {
       (void)co_await control_.async_wait(Descriptor::wait_read, kAwait);
     } while (read_messages());
     (void)co_await exit_.async_wait(Descriptor::wait_read, kAwait);
-    supervisor_proved_ = supervisor_.reap().success();
+    const bool ended_well = supervisor_.reap().success();
+    proved_ = (drained_ && ended_well) || end_control_group();
     pipes_limit_.emplace(executor_, std::chrono::steady_clock::now() + kHeldLimit, [this] {
       out_.cancel();
       err_.cancel();
     });
+  }
+
+  // What a lost supervisor would have done. Whether that is the proof: a program that could write to control
+  // groups could have left its own.
+  bool end_control_group() {
+    if (control_group_.empty() || !platform::end_control_group(control_group_, kGroupLimit)) return false;
+    if (outcome_.reason == EndReason::itself && !leader_ended_) outcome_.reason = EndReason::supervisor_lost;
+    return outcome_.containment.control_group && outcome_.containment.landlock_version > 0;
   }
 
   // False when the supervisor has closed its end.
@@ -168,6 +202,7 @@ class Run {
     const auto space = message.find(' ');
     const auto word = message.substr(0, space);
     const auto rest = space == std::string_view::npos ? std::string_view{} : message.substr(space + 1);
+    if (word == kContained) outcome_.containment = containment_in(rest);
     if (word == kFailed) start_error_ = static_cast<int>(number_in(rest));
     if (word == kExited) outcome_.exit_code = static_cast<int>(number_in(rest));
     if (word == kSignalled) outcome_.signal = static_cast<int>(number_in(rest));
@@ -184,6 +219,7 @@ class Run {
   asio::any_io_executor executor_;
   std::shared_ptr<LiveOutput> live_;
   std::chrono::milliseconds limit_;
+  std::string control_group_;
   std::size_t max_output_bytes_;
   platform::ChildProcess supervisor_;
   Descriptor out_;
@@ -195,7 +231,7 @@ class Run {
   std::optional<int> start_error_;
   bool leader_ended_ = false;
   bool drained_ = false;
-  bool supervisor_proved_ = false;
+  bool proved_ = false;
   bool held_outside_ = false;
 };
 
@@ -211,6 +247,8 @@ std::string_view name_of(EndReason reason) {
       return "output_limit";
     case EndReason::cancelled:
       return "cancelled";
+    case EndReason::supervisor_lost:
+      return "supervisor_lost";
   }
   std::abort();
 }
@@ -224,7 +262,11 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   RB_CO_CHECK(send_receipt(control.read.get()));
   platform::SpawnRequest spawn;
   spawn.program = request.supervisor;
-  spawn.argv = {"repobridge-run", std::to_string(request.limit.count()), "--"};
+  const auto control_group = control_group_of(request, lease.holder());
+  spawn.argv = {"repobridge-run", std::to_string(request.limit.count())};
+  if (!control_group.empty())
+    spawn.argv.insert(spawn.argv.end(), {std::string(kControlGroupOption), control_group});
+  spawn.argv.emplace_back("--");
   spawn.argv.insert(spawn.argv.end(), request.argv.begin(), request.argv.end());
   spawn.environment = request.environment;
   spawn.environment.push_back(environment_entry(lease.holder()));
@@ -235,7 +277,8 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   auto supervisor = platform::ChildProcess::spawn(spawn);
   if (!supervisor) co_return start_failed(supervisor.error().os_code);
   for (Pipe* pipe : {&out, &err, &control}) pipe->write.reset();
-  Run run(context, request, std::move(out), std::move(err), std::move(control), *std::move(supervisor));
+  Run run(context, request, control_group, std::move(out), std::move(err), std::move(control),
+          *std::move(supervisor));
   auto outcome = co_await run.follow(context.stop);
   if (outcome) {
     outcome->duration =

@@ -3,8 +3,9 @@
 // Promise: the program gets exactly the request's argument vector, environment and directory; its input is
 // empty. It ends by itself, at its limit, when it prints more than it may, or when the call is given up;
 // whichever comes first is the reason. run_supervised() returns only when the supervisor has ended; `proven`
-// says whether the whole tree is known to be gone. Output is drained to its end but kept only up to its
-// limit. Owns: everything it starts. Threads: the event loop's one. Errors: REPO_ACTION_START_FAILED when
+// says whether the whole tree is known to be gone: by the supervisor's word or, when it was killed, by the
+// run's control group, which its program could not leave. Output is drained to its end but kept only up to
+// its limit. Owns: everything it starts. Threads: the event loop's one. Errors: REPO_ACTION_START_FAILED when
 // nothing ran. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A run".
 #pragma once
 
@@ -17,12 +18,14 @@
 #include "bridge/context.h"
 #include "bridge/runs/lease.h"
 #include "bridge/wire/asio_fwd.h"
+#include "platform/containment.h"
 #include "platform/result.h"
 
 namespace repobridge::runs {
 
 struct RunRequest {
   std::string supervisor;         // path of repobridge-run
+  std::string control_groups;     // where the run's own may be made; "" when nowhere
   std::vector<std::string> argv;  // argv[0] is an absolute path
   std::vector<std::string> environment;
   int directory = -1;  // descriptor; must stay open until the run has started
@@ -35,7 +38,8 @@ struct StreamOutput {
   bool truncated = false;
 };
 
-enum class EndReason : std::uint8_t { itself, deadline, output_limit, cancelled };
+// supervisor_lost: it was killed, and all of the run was ended without it.
+enum class EndReason : std::uint8_t { itself, deadline, output_limit, cancelled, supervisor_lost };
 
 struct RunOutcome {
   std::optional<int> exit_code;
@@ -44,6 +48,7 @@ struct RunOutcome {
   StreamOutput out;
   StreamOutput err;
   bool proven = false;
+  platform::Containment containment;
   std::size_t stragglers_killed = 0;
   std::chrono::milliseconds duration{0};
 };

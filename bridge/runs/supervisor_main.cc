@@ -1,7 +1,7 @@
 // repobridge-run: one process above one run. It is the last parent of everything the run starts, so when it
 // has no child left, nothing of the run is alive, and that is what it tells the bridge.
 //
-//   repobridge-run DEADLINE_MS -- PROGRAM [ARGUMENT…]
+//   repobridge-run DEADLINE_MS [--control-group PATH] -- PROGRAM [ARGUMENT…]
 //
 // Static, single-threaded, without any library but the platform's core. Environment, directory and
 // descriptors 0 to 2 are the program's; the others are supervisor_protocol.h's. Before it starts anything it
@@ -11,9 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,11 +61,15 @@ class Receipt {
                    std::string(text.substr(second + 1)));
   }
 
-  [[nodiscard]] Result<void> note_start() const {
+  // `control_group`: where the program is going to be; it may turn out that it cannot, and then nothing is
+  // there.
+  [[nodiscard]] Result<void> note_start(const std::string& control_group,
+                                        const platform::Containment& planned) const {
     RB_TRY(const auto self, platform::identity_of(::getpid()));
     return platform::write_all(kSupervisorRecord, R"({"run":{"pid":)" + std::to_string(self.pid) +
                                                       R"(,"started":)" + std::to_string(self.started) +
-                                                      R"(,"receipt_sha256":")" + sha256_ + "\"}}\n");
+                                                      R"(,"receipt_sha256":")" + sha256_ + "\"" +
+                                                      described(control_group, planned) + "}}\n");
   }
 
   [[nodiscard]] Result<void> note_drained() const {
@@ -71,6 +77,14 @@ class Receipt {
   }
 
  private:
+  // A path with a character that JSON would have to escape is not noted: then the group proves nothing.
+  static std::string described(const std::string& group, const platform::Containment& planned) {
+    const auto harmless = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (group.empty() || !std::ranges::all_of(group, harmless)) return "";
+    const bool confined = planned.landlock_version > 0;
+    return R"(,"control_group":{"path":")" + group + R"(","confined":)" + (confined ? "true" : "false") + "}";
+  }
+
   Receipt(std::string secret, std::string sha256) : secret_(std::move(secret)), sha256_(std::move(sha256)) {}
   std::string secret_;
   std::string sha256_;
@@ -84,24 +98,24 @@ void let_go_of_output() {
 
 class Run {
  public:
-  Run(pid_t leader, int child_events, std::chrono::milliseconds limit, const Receipt& receipt)
-      : leader_(leader), child_events_(child_events), deadline_(Deadline::after(limit)), receipt_(&receipt) {}
+  Run(platform::ProcessTree& tree, pid_t leader, std::chrono::milliseconds limit, const Receipt& receipt)
+      : tree_(&tree), leader_(leader), deadline_(Deadline::after(limit)), receipt_(&receipt) {}
 
   // 0: proven gone.
   int follow() {
     for (;;) {
-      const auto round = platform::reap();
+      const auto round = tree_->reap();
       for (const auto& ended : round.ended) note_end(ended);
       if (round.none_left) return say_drained();
+      advance();
       if (phase_ == Phase::killing) {
-        const auto found = platform::kill_descendants();
+        const auto found = tree_->kill_all();
         if (++kill_rounds_ >= kFewestKillRounds && phase_end_.passed()) {
           tell(kUnproven, std::to_string(found));
           return 1;
         }
       }
       wait();
-      advance();
     }
   }
 
@@ -131,7 +145,7 @@ class Run {
   void end_by(std::string_view reason) {
     if (phase_ == Phase::asked || phase_ == Phase::killing) return;
     if (phase_ == Phase::running) tell(kEndedBy, reason);
-    if (leader_alive_) platform::ask_to_end(leader_);
+    if (leader_alive_) tree_->ask_to_end();
     enter(Phase::asked, leader_alive_ ? kGrace : std::chrono::milliseconds{0});
   }
 
@@ -139,7 +153,7 @@ class Run {
     if (bridge_says_stop()) end_by("stop");
     if (phase_ == Phase::running && deadline_.passed()) end_by("deadline");
     if (phase_ == Phase::leader_ended && phase_end_.passed()) {
-      stragglers_ = platform::kill_descendants();
+      stragglers_ = tree_->kill_all();
       enter(Phase::killing, kKillLimit);
     }
     // Once the program itself has gone, what it left gets no grace of its own.
@@ -161,16 +175,14 @@ class Run {
                        : phase_ == Phase::killing ? kKillRound
                                                   : phase_end_.left();
     std::array<pollfd, 2> watched{
-        pollfd{.fd = child_events_, .events = POLLIN, .revents = 0},
+        pollfd{.fd = tree_->changes(), .events = POLLIN, .revents = 0},
         pollfd{.fd = bridge_gone_ ? -1 : kSupervisorSocket, .events = POLLIN, .revents = 0}};
     (void)::poll(watched.data(), watched.size(), static_cast<int>(limit.count()) + 1);
-    std::array<char, 1024> events{};  // only a wake-up: reap() asks the kernel itself
-    while (::read(child_events_, events.data(), events.size()) > 0) {
-    }
+    tree_->take_changes();
   }
 
+  platform::ProcessTree* tree_;
   pid_t leader_;
-  int child_events_;
   Deadline deadline_;
   const Receipt* receipt_;
   Deadline phase_end_ = Deadline::after(std::chrono::milliseconds{0});
@@ -186,26 +198,50 @@ int fail_to_start(int os_code) {
   return 2;
 }
 
+void tell_containment(const platform::Containment& held) {
+  const auto word = [](int number) { return " " + std::to_string(number); };
+  tell(kContained, std::to_string(held.subreaper ? 1 : 0) + word(held.control_group ? 1 : 0) +
+                       word(held.landlock_version) + word(held.signal_scope ? 1 : 0));
+}
+
+struct Arguments {
+  std::chrono::milliseconds limit{0};
+  std::string control_group;
+  std::vector<std::string> argv;
+};
+
+std::optional<Arguments> parse(std::vector<std::string> words) {
+  const auto dashes = std::ranges::find(words, "--");
+  const auto before = dashes - words.begin();
+  if (dashes == words.end() || dashes + 1 == words.end() || (before != 1 && before != 3)) return std::nullopt;
+  if (before == 3 && words[1] != kControlGroupOption) return std::nullopt;
+  long long limit = 0;
+  const auto& text = words.front();
+  if (std::from_chars(text.data(), text.data() + text.size(), limit).ec != std::errc{}) return std::nullopt;
+  return Arguments{.limit = std::chrono::milliseconds{limit},
+                   .control_group = before == 3 ? words[2] : std::string(),
+                   .argv = {dashes + 1, words.end()}};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() < 3 || arguments[1] != "--") return 2;
-  long long limit = 0;
-  const auto& text = arguments[0];
-  if (std::from_chars(text.data(), text.data() + text.size(), limit).ec != std::errc{}) return 2;
+  const auto arguments = parse({argv + 1, argv + argc});
+  if (!arguments) return 2;
   (void)::fcntl(kSupervisorSocket, F_SETFD, FD_CLOEXEC);
-  const auto child_events = platform::become_tree_root();
-  if (!child_events) return fail_to_start(child_events.error().os_code);
+  auto tree = platform::ProcessTree::root(arguments->control_group);
+  if (!tree) return fail_to_start(tree.error().os_code);
   const auto receipt = Receipt::hear();
   if (!receipt) return fail_to_start(receipt.error().os_code);
-  if (const auto noted = receipt->note_start(); !noted) return fail_to_start(noted.error().os_code);
-  const auto leader = platform::start_leader({arguments.begin() + 2, arguments.end()});
+  const auto noted = receipt->note_start(arguments->control_group, tree->containment());
+  if (!noted) return fail_to_start(noted.error().os_code);
+  const auto leader = tree->start(arguments->argv);
   if (!leader) {
-    if (platform::reap().none_left) (void)receipt->note_drained();
+    if (tree->reap().none_left) (void)receipt->note_drained();
     return fail_to_start(leader.error().os_code);
   }
+  tell_containment(tree->containment());
   tell(kStarted);
   let_go_of_output();
-  return Run(*leader, child_events->get(), std::chrono::milliseconds{limit}, *receipt).follow();
+  return Run(*tree, *leader, arguments->limit, *receipt).follow();
 }

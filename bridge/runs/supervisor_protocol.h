@@ -1,20 +1,21 @@
 // What the bridge and repobridge-run say to each other over the supervisor's socket (SOCK_SEQPACKET, so one
 // packet is one message). The socket is the lifeline too: when the bridge's end closes, the run ends.
 //
-//   from the bridge:  receipt SECRET SHA256      first, before anything is started: what the supervisor
-//   writes
-//                                                into the record when nothing is left, and the digest by
-//                                                which it is known; the bridge may be gone by then
-//                     stop                       end the run
-//   from the run:     started                    the program runs
-//                     failed ERRNO               it could not be started; nothing ran
-//                     exited CODE | signalled N  how the program itself ended
-//                     drained COUNT              proof: no process of the tree is left; COUNT were killed
-//                     after
-//                                                the program had ended by itself
-//                     unproven COUNT             the limit for killing passed with COUNT still there
-//                     ended-by deadline|stop     what ended the run first; not sent when the program ended
-//                     itself
+//   from the bridge:
+//     receipt SECRET SHA256      first, before anything is started: what the supervisor writes into the
+//                                record when nothing is left, and the digest by which it is known; the
+//                                bridge may be gone by then
+//     stop                       end the run
+//   from the run:
+//     contained S G L N          before anything else: what holds it. Numbers: whether it adopts orphans, has
+//                                a control group, Landlock's version (0: none), whether signals stay inside
+//     started                    the program runs
+//     failed ERRNO               it could not be started; nothing ran
+//     exited CODE | signalled N  how the program itself ended
+//     drained COUNT              proof: no process of the tree is left; COUNT were killed after the program
+//                                had ended by itself
+//     unproven COUNT             the limit for killing passed with COUNT still there
+//     ended-by deadline|stop     what ended the run first; not sent when the program ended itself
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,7 @@ inline constexpr int kSupervisorRecord = 5;
 
 inline constexpr std::string_view kReceipt = "receipt";
 inline constexpr std::string_view kStop = "stop";
+inline constexpr std::string_view kContained = "contained";
 inline constexpr std::string_view kStarted = "started";
 inline constexpr std::string_view kFailed = "failed";
 inline constexpr std::string_view kExited = "exited";
@@ -36,6 +38,10 @@ inline constexpr std::string_view kSignalled = "signalled";
 inline constexpr std::string_view kDrained = "drained";
 inline constexpr std::string_view kUnproven = "unproven";
 inline constexpr std::string_view kEndedBy = "ended-by";
+
+// Before "--" in the supervisor's arguments, with the path of a directory that it makes and starts the
+// program in. It goes without where that cannot be.
+inline constexpr std::string_view kControlGroupOption = "--control-group";
 
 // From the polite request to the kill; git removes its lock files on the former only.
 inline constexpr std::chrono::milliseconds kGrace{1500};

@@ -1,16 +1,23 @@
 // Programs that do to their supervisor what programs do. One binary; the first argument says what.
 //
-//   misbehave MODE [LIFE] [GO MARKER]
+//   misbehave MODE [LIFE] [GO MARKER] [PLACE]
 //
 // LIFE is a FIFO that a test reads: every process of the tree holds it open for writing, so its end of file
 // is the end of them all. A process that has reached the state its mode is about writes its id there as a
-// line. GO is a FIFO from which the late writer waits for a byte before it makes the file MARKER.
+// line. GO is a FIFO from which the late writer waits for a byte before it makes the file MARKER. PLACE is
+// what the mode needs beside: a control group, a socket or a program.
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +36,7 @@ namespace {
 int life = -1;
 const char* go = nullptr;
 const char* marker = nullptr;
+const char* place = "";
 
 void report() {
   const std::string line = std::to_string(::getpid()) + "\n";
@@ -226,6 +234,107 @@ void do_flood() {
   }
 }
 
+void do_flood_both() {
+  static constexpr std::array<char, 4096> kBytes{};
+  report();
+  while (::write(STDERR_FILENO, kBytes.data(), kBytes.size()) > 0 && ::write(STDOUT_FILENO, "", 1) > 0) {
+  }
+}
+
+void do_trickle() {
+  report();
+  constexpr useconds_t kPause = 1000;
+  while (::write(STDOUT_FILENO, ".", 1) > 0) (void)::usleep(kPause);
+}
+
+void do_silent() {
+  (void)::close(STDOUT_FILENO);
+  (void)::close(STDERR_FILENO);
+  report_and_stay();
+}
+
+// Whoever reads at the other end must not notice, nor this process get stuck.
+void do_unblocking() {
+  static constexpr std::array<char, 65536> kBytes{};
+  (void)::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK);
+  while (::write(STDOUT_FILENO, kBytes.data(), kBytes.size()) > 0) {
+  }
+  (void)!::write(STDERR_FILENO, errno == EAGAIN ? "full\n" : "other\n", 5);
+}
+
+// As many as may be, each of them trying for more.
+void do_bomb() {
+  constexpr rlim_t kMost = 300;
+  const rlimit bound{.rlim_cur = kMost, .rlim_max = kMost};
+  (void)::setrlimit(RLIMIT_NPROC, &bound);
+  report();
+  for (;;) {
+    if (::fork() < 0) (void)::sched_yield();
+  }
+}
+
+// The first process of a process namespace, which no signal from inside or outside but SIGKILL reaches.
+void do_namespace() {
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) std::perror("unshare");
+  (void)in_child([] {
+    ignore_all_signals();
+    (void)in_child([] {
+      (void)::setsid();
+      ignore_all_signals();
+      report_and_stay();
+    });
+    stay();
+  });
+  stay();
+}
+
+// PLACE is a copy of this program that belongs to root and has the setuid bit.
+void do_setuid() {
+  (void)::fcntl(life, F_SETFD, 0);
+  const std::string life_fd = "/proc/self/fd/" + std::to_string(life);
+  (void)::execl(place, place, "privileged", life_fd.c_str(), nullptr);
+  std::perror("exec");
+}
+void do_privileged() {
+  (void)std::printf("user %s\n", ::geteuid() == ::getuid() ? "same" : "another");
+  (void)std::fflush(stdout);
+  if (::setresuid(0, 0, 0) != 0) std::perror("setresuid");
+  report_and_stay();
+}
+
+void do_too_large() {
+  const rlimit bound{.rlim_cur = 4096, .rlim_max = 4096};
+  (void)::setrlimit(RLIMIT_FSIZE, &bound);
+  const int file = ::open(marker, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+  (void)::unlink(marker);
+  static constexpr std::array<char, 65536> kBytes{};
+  while (::write(file, kBytes.data(), kBytes.size()) > 0) {
+  }
+}
+
+// Hands its output to somebody outside, who listens at PLACE.
+void do_pass_output() {
+  const int outside = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  (void)std::strncpy(address.sun_path, place, sizeof address.sun_path - 1);
+  if (::connect(outside, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    std::perror("connect");
+  char byte = 'x';
+  iovec content{.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &content;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  *header = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  const int passed = STDOUT_FILENO;
+  std::memcpy(CMSG_DATA(header), &passed, sizeof passed);
+  if (::sendmsg(outside, &message, 0) < 0) std::perror("sendmsg");
+  (void)!::read(outside, &byte, 1);  // until it has it
+}
+
 // Writes to the work tree long after it should have gone.
 void write_late() {
   const int input = ::open(go, O_RDWR);  // not only for reading, which would wait for a writer here already
@@ -244,18 +353,65 @@ void do_late_daemon() {
   stay();
 }
 
+[[noreturn]] void kill_or_report(pid_t id) {
+  if (::kill(id, SIGKILL) != 0) {
+    std::perror("kill");
+    report();
+  }
+  stay();
+}
+
 void do_kill_supervisor() {
   in_daemon(write_late);
-  if (::kill(::getppid(), SIGKILL) != 0) std::perror("kill");
-  stay();
+  kill_or_report(::getppid());
+}
+
+// Out of its control group, whose parent is PLACE, and then like the one before.
+void do_migrate() {
+  const std::string processes = std::string(place) + "/cgroup.procs";
+  in_daemon([&] {
+    const int group = ::open(processes.c_str(), O_WRONLY);
+    if (group < 0 || ::write(group, "0", 1) != 1) std::perror("migrate");
+    write_late();
+  });
+  kill_or_report(::getppid());
+}
+
+pid_t parent_of(pid_t id) {
+  std::array<char, 512> text{};
+  const int file = ::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY);
+  (void)!::read(file, text.data(), text.size() - 1);
+  const char* name_end = std::strrchr(text.data(), ')');
+  return name_end == nullptr ? -1 : std::atoi(name_end + 4);  // behind it " S PARENT"
+}
+
+void do_kill_bridge() {
+  in_daemon(write_late);
+  kill_or_report(parent_of(::getppid()));
+}
+
+// What of those who watch it, and of control groups, it can reach. PLACE is its own group's parent.
+void do_reach() {
+  const auto say = [](const char* what, bool done) {
+    (void)std::printf("%s: %s\n", what, done ? "done" : std::strerror(errno));
+  };
+  say("signal", ::kill(::getppid(), 0) == 0);
+  say("attach", ::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr) == 0);
+  say("move", ::open((std::string(place) + "/cgroup.procs").c_str(), O_WRONLY) >= 0);
+  say("group", ::mkdir((std::string(place) + "/repobridge-escape").c_str(), 0700) == 0);
+  (void)::rmdir((std::string(place) + "/repobridge-escape").c_str());
+  say("system", ::open("/sys/kernel/mm/transparent_hugepage/enabled", O_WRONLY) >= 0);
+  say("mount", ::mount("none", "/mnt", "tmpfs", 0, nullptr) == 0);
+  const pid_t child = in_child(stay);
+  say("own child", ::kill(child, SIGKILL) == 0);
 }
 
 // Whether the supervisor's secret can be had.
 void do_pry() {
   const std::string proc = "/proc/" + std::to_string(::getppid());
-  for (const char* place : {"/mem", "/environ", "/fd/3", "/fd/5", "/maps"}) {
-    const int fd = ::open((proc + place).c_str(), O_RDONLY);
-    (void)std::printf("%s %s\n", place, fd < 0 ? std::strerror(errno) : "open");
+  for (const char* entry : {"/mem", "/environ", "/fd/3", "/fd/5", "/maps"}) {
+    const int fd = ::open((proc + entry).c_str(), O_RDONLY);
+    (void)std::printf("%s %s\n", entry, fd < 0 ? std::strerror(errno) : "open");
   }
   const long traced = ::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr);
   (void)std::printf("ptrace %s\n", traced < 0 ? std::strerror(errno) : "attached");
@@ -277,7 +433,7 @@ struct Mode {
   std::string_view name;
   void (*run)();
 };
-constexpr std::array<Mode, 24> kModes{{{"wait", do_wait},
+constexpr std::array<Mode, 37> kModes{{{"wait", do_wait},
                                        {"polite", do_polite},
                                        {"stubborn", do_stubborn},
                                        {"session", do_session},
@@ -295,6 +451,19 @@ constexpr std::array<Mode, 24> kModes{{{"wait", do_wait},
                                        {"threads", do_threads},
                                        {"leaver", do_leaver},
                                        {"flood", do_flood},
+                                       {"flood_both", do_flood_both},
+                                       {"trickle", do_trickle},
+                                       {"silent", do_silent},
+                                       {"unblocking", do_unblocking},
+                                       {"bomb", do_bomb},
+                                       {"namespace", do_namespace},
+                                       {"setuid", do_setuid},
+                                       {"privileged", do_privileged},
+                                       {"too_large", do_too_large},
+                                       {"pass_output", do_pass_output},
+                                       {"migrate", do_migrate},
+                                       {"kill_bridge", do_kill_bridge},
+                                       {"reach", do_reach},
                                        {"late", do_late},
                                        {"late_daemon", do_late_daemon},
                                        {"kill_supervisor", do_kill_supervisor},
@@ -314,6 +483,7 @@ int main(int argc, char** argv) {
     go = argv[3];
     marker = argv[4];
   }
+  if (argc > 5) place = argv[5];
   const auto* found = std::ranges::find(kModes, mode, &Mode::name);
   if (found == kModes.end()) return 111;
   found->run();

@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 
-#include <sys/signalfd.h>
-#include <unistd.h>
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -18,11 +16,10 @@ namespace {
 using namespace repobridge;
 
 // Until a child changes its state.
-void wait_for_change(int fd) {
-  pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
+void wait_for_change(const platform::ProcessTree& tree) {
+  pollfd ready{.fd = tree.changes(), .events = POLLIN, .revents = 0};
   (void)poll(&ready, 1, -1);
-  signalfd_siginfo told{};
-  (void)!read(fd, &told, sizeof told);
+  tree.take_changes();
 }
 
 void say(const platform::Reaped& ended) {
@@ -31,43 +28,43 @@ void say(const platform::Reaped& ended) {
 }
 
 // Returns whether anything is left when the leader has ended.
-bool wait_for_leader(pid_t leader, int fd, bool end) {
+bool wait_for_leader(platform::ProcessTree& tree, pid_t leader, bool end) {
   for (;;) {
-    wait_for_change(fd);
-    const auto round = platform::reap();
+    wait_for_change(tree);
+    const auto round = tree.reap();
     for (const auto& ended : round.ended) {
       if (ended.pid != leader) continue;
       say(ended);
       return !round.none_left;
     }
-    if (end) platform::ask_to_end(leader);
+    if (end) tree.ask_to_end();
   }
 }
 
-void end_all() {
+void end_all(platform::ProcessTree& tree) {
   for (;;) {
-    (void)platform::kill_descendants();
-    if (platform::reap().none_left) return;
+    (void)tree.kill_all();
+    if (tree.reap().none_left) return;
   }
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const auto changes = platform::become_tree_root();
-  if (!changes || count < 3) return 2;
+  auto tree = platform::ProcessTree::root("");
+  if (!tree || count < 3) return 2;
   std::printf("dumpable %d\n", prctl(PR_GET_DUMPABLE));
   std::fflush(stdout);
-  const auto leader = platform::start_leader(std::vector<std::string>(arguments + 2, arguments + count));
+  const auto leader = tree->start(std::vector<std::string>(arguments + 2, arguments + count));
   if (!leader) {
     std::printf("refused %s %d none_left %d\n", leader.error().code.c_str(), leader.error().os_code,
-                platform::reap().none_left ? 1 : 0);
+                tree->reap().none_left ? 1 : 0);
     return 3;
   }
-  const bool left = wait_for_leader(*leader, changes->get(), std::string_view(arguments[1]) == "end");
+  const bool left = wait_for_leader(*tree, *leader, std::string_view(arguments[1]) == "end");
   std::printf("left %d\n", left ? 1 : 0);
   std::fflush(stdout);
-  end_all();
+  end_all(*tree);
   std::printf("gone\n");
   return 0;
 }

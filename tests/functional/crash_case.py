@@ -5,12 +5,14 @@ import itertools
 import os
 import pathlib
 import select
+import shlex
 import shutil
 import signal
 import subprocess
 import time
 
 from bridge_case import BridgeCase, Host, shape_of
+from control_groups import mount_of, own_group
 from harness import BIN, PATIENCE
 
 KILL_AT = BIN / "children" / "kill_at"
@@ -68,8 +70,19 @@ def adopt_orphans():
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
+def without_control_groups():
+    """What a program is started by that shall find none: where only root could make one, there is none anyway."""
+    group = own_group()
+    if group is None or not os.access(group, os.W_OK):
+        return []
+    script = f'umount -l {shlex.quote(str(mount_of(group)))} && exec "$@"'
+    return [shutil.which("unshare"), "--mount", "/bin/sh", "-c", script, "sh"]
+
+
 class CrashHost(Host):
-    """Its programs stand in a directory of its own. The bridge runs under kill_at, a helper when it is told."""
+    """Its programs stand in a directory of its own. The bridge runs under kill_at, a helper when it is told.
+
+    Runs have no control group, by which a killed supervisor would be made good (containment_test has that)."""
 
     def __init__(self, settings=None):
         super().__init__(settings)
@@ -81,7 +94,7 @@ class CrashHost(Host):
         self.helper_steps = self.path / "helper-steps"
         self.helpers_left = self.path / "helpers-left"
         self.bridge_steps.write_text("0")
-        self.launcher = [KILL_AT, self.bridge_steps]
+        self.launcher = [*without_control_groups(), KILL_AT, self.bridge_steps]
         self.user.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # not possible in a traced process
         for name in HELPERS:
             self.spare(name)

@@ -1,5 +1,7 @@
 """repobridge-run alone, with a test in the bridge's place: its socket, its lock and the writer's record."""
 
+import ctypes
+import dataclasses
 import hashlib
 import json
 import os
@@ -16,7 +18,29 @@ from harness import BIN, PATIENCE
 ROOT = os.geteuid() == 0
 ORDINARY = 54321  # a user id that has no name and owns nothing
 MISBEHAVE = BIN / "children" / "misbehave"
+WITHOUT = BIN / "children" / "without"
 HIGH = 200  # descriptors are first moved up here, so that none is in another's way
+
+
+def landlock_version():
+    """What this kernel has; 0 when it has none."""
+    create_ruleset, ask_version = 444, 1
+    return max(ctypes.CDLL(None).syscall(create_ruleset, None, 0, ask_version), 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Level:
+    """What a run may be contained by, as the supervisor gets it: nothing in it has a switch for tests."""
+
+    group: bool = False
+    landlock: bool = True
+    portable: bool = False
+
+    def expected(self):
+        """What the supervisor must say of it on this machine: adopts, has a group, Landlock, signals inside."""
+        version = landlock_version() if self.landlock else 0
+        version = version if version >= 2 else 0
+        return (0, 0, 0, 0) if self.portable else (1, int(self.group), version, int(version >= 6))
 
 
 def poll_end(pid_fd, what):
@@ -96,12 +120,15 @@ class Place:
     def copy(self, program):
         """A program where another user may reach it."""
         copy = self.path / program.name
+        if copy.exists():
+            return copy  # and perhaps running, so that nobody may write it
         shutil.copyfile(program, copy)
         copy.chmod(copy.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         return copy
 
-    def argv(self, mode, *arguments):
-        return [self.misbehave, mode, *(arguments or (self.life.path, self.go.path, self.marker))]
+    def argv(self, mode, *arguments, beside=None):
+        usual = (self.life.path, self.go.path, self.marker, *([] if beside is None else [beside]))
+        return [self.misbehave, mode, *(arguments or usual)]
 
     def remove(self):
         self.life.close()
@@ -111,7 +138,10 @@ class Place:
 class Run:
     """A supervisor at work. `bridge` is the test's end of its socket."""
 
-    def __init__(self, place, program, argv, limit_ms=int(PATIENCE * 1000), environment=None):
+    def __init__(self, place, program, argv, limit_ms=int(PATIENCE * 1000), environment=None, level=Level(),
+                 delegated=None):
+        self.contained = None
+        self.group = delegated.path / f"repobridge-run-{os.urandom(8).hex()}" if level.group else None
         self.secret = os.urandom(16).hex()
         self.record_path = place.path / "record"
         self.bridge, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -123,29 +153,49 @@ class Run:
         null = os.open(os.devnull, os.O_RDONLY)
         self._out, out = os.pipe()
         self._err, err = os.pipe()
+        if place.user is not None:
+            for fd in (out, err):
+                os.fchown(fd, place.user, place.user)
         given = [null, out, err, theirs.fileno(), lock, record]
-        self.pid = self._spawn(place, [place.copy(BIN / program), str(limit_ms), "--", *argv], given, environment)
+        words = [place.copy(BIN / program), str(limit_ms)]
+        if not level.landlock:
+            words = [place.copy(WITHOUT), "landlock", *words]
+        if level.group:
+            words += ["--control-group", self.group]
+        launcher = delegated.launcher() if level.group else []
+        self.pid = self._spawn(place, launcher, [*words, "--", *argv], given, environment)
         self.pid_fd = os.pidfd_open(self.pid)
         theirs.close()
         for fd in (lock, record, null, out, err):
             os.close(fd)
 
     @staticmethod
-    def _spawn(place, argv, given, environment):
+    def _spawn(place, launcher, argv, given, environment):
         if place.user is not None:
             identity = ["--reuid", str(place.user), "--regid", str(place.user), "--clear-groups"]
             argv = [shutil.which("setpriv"), *identity, *argv]
+        argv = [*launcher, *argv]
         actions = [(os.POSIX_SPAWN_DUP2, fd, HIGH + place_of) for place_of, fd in enumerate(given)]
         actions += [(os.POSIX_SPAWN_DUP2, HIGH + place_of, place_of) for place_of in range(len(given))]
         actions += [(os.POSIX_SPAWN_CLOSE, HIGH + place_of) for place_of in range(len(given))]
         words = [os.fspath(word) for word in argv]
-        return os.posix_spawn(words[0], words, environment or {"PATH": "/usr/bin:/bin"}, file_actions=actions)
+        return os.posix_spawn(
+            words[0],
+            words,
+            environment or {"PATH": "/usr/bin:/bin"},
+            file_actions=actions,
+            setsigdef=signal.valid_signals(),  # as the bridge does; python ignores some
+        )
 
     def messages(self):
-        """What the supervisor says until it closes its end."""
+        """What the supervisor says until it closes its end, but for what it is contained by."""
         said = []
         while message := self.bridge.recv(256):
-            said.append(message.decode())
+            words = message.decode()
+            if words.startswith("contained "):
+                self.contained = tuple(int(number) for number in words.split()[1:])
+            else:
+                said.append(words)
         return said
 
     def stop(self):
@@ -162,6 +212,7 @@ class Run:
         poll_end(self.pid_fd, "the supervisor")
         _, status = os.waitpid(self.pid, 0)
         os.close(self.pid_fd)
+        self.bridge.close()
         return os.waitstatus_to_exitcode(status)
 
     def output(self):
@@ -178,6 +229,12 @@ class Run:
                 if not chunk:
                     return text
                 text += chunk
+
+    def confined(self):
+        """Whether the record says that the program could not leave its group."""
+        line = json.loads(self.record_path.read_text().splitlines()[0])
+        assert line["run"]["control_group"]["path"] == str(self.group), line
+        return line["run"]["control_group"]["confined"]
 
     def record(self):
         """The lines of the record, with what is only known by its digest put in words."""

@@ -3,35 +3,75 @@
 import os
 import re
 import signal
+import statistics
+import sys
+import time
 import unittest
 
-from supervisor_case import ORDINARY, ROOT, Place, Run
+from control_groups import Delegated, end_group, is_populated
+from supervisor_case import ORDINARY, ROOT, Level, Place, Run
 
 PROVEN = ["run", "drained"]
+TERM = f"signalled {int(signal.SIGTERM)}"
+# Programs that stay, with how many processes report that they have done their misdeed.
+STAYERS = {
+    "wait": 1, "session": 1, "daemon": 1, "group": 1, "sibling": 1, "subreaper": 1, "immortal": 1, "chains": 8,
+    "zombies": 1, "vfork": 1, "stopped": 1, "traced": 1, "threads": 1, "late_daemon": 1, "flood": 1, "flood_both": 1,
+    "trickle": 1, "silent": 1, "namespace": 1,
+}  # fmt: skip
 
 
 class Supervisor:
-    """The tests, once for each build of the supervisor and each kind of user."""
+    """The tests, once for each build of the supervisor, kind of user and level."""
 
     program = "repobridge-run"
     user = None
+    level = Level(group=True)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.times = {}
+        cls.delegated = Delegated.make(cls.user) if cls.level.group else None
+        if cls.level.group and cls.delegated is None:
+            raise unittest.SkipTest("no control group can be made here, so this level cannot be reached")
+        if cls.delegated:
+            cls.addClassCleanup(cls.delegated.remove)
+
+    @classmethod
+    def tearDownClass(cls):
+        """Kill to proof, each mode beside the plain one."""
+        if "wait" not in cls.times:
+            return
+        plain = statistics.median(cls.times["wait"])
+        taken = [time for times in cls.times.values() for time in times]
+        ratios = ", ".join(f"{mode} {statistics.median(times) / plain:.1f}" for mode, times in cls.times.items())
+        print(
+            f"{cls.__name__}: kill to proof {statistics.median(taken) * 1000:.1f} ms in the middle, "
+            f"{min(taken) * 1000:.1f} to {max(taken) * 1000:.1f}; beside the plain one's: {ratios}",
+            file=sys.stderr,
+        )
 
     def setUp(self):
         self.place = Place(self.user)
         self.addCleanup(self.place.remove)
 
-    def start(self, mode, *arguments, **options):
-        return Run(self.place, self.program, self.place.argv(mode, *arguments), **options)
+    def start(self, mode, *arguments, beside=None, **options):
+        argv = self.place.argv(mode, *arguments, beside=beside)
+        return self.start_program(argv, **options)
 
-    def settle(self, mode, reports=1):
+    def start_program(self, argv, **options):
+        return Run(self.place, self.program, argv, level=self.level, delegated=self.delegated, **options)
+
+    def settle(self, mode, reports=1, beside=None):
         """A run whose program has done its misdeed; and the ids of those who reported."""
-        run = self.start(mode)
+        run = self.start(mode, beside=beside)
         return run, [int(self.place.life.line()) for _ in range(reports)]
 
     def assert_proven(self, run, *expected):
         """The supervisor says exactly that, with proof; and nobody is alive, nor will write."""
         said = run.messages()
         self.assertEqual(said[0], "started")
+        self.assertEqual(run.contained, self.level.expected())
         *words, drained = said[1:]
         self.assertEqual(words, list(expected))
         self.assertRegex(drained, r"^drained \d+$")
@@ -44,6 +84,15 @@ class Supervisor:
         self.assertFalse(self.place.go.has_reader())
         self.assertFalse(self.place.marker.exists())
         self.assertEqual(run.record(), PROVEN)
+        if run.group:
+            self.assertFalse(run.group.exists())
+
+    def assert_stopped(self, mode, run, *expected):
+        """The same for a run that is stopped now; how long that takes is noted."""
+        began = time.monotonic()
+        run.stop()
+        self.assert_proven(run, *expected)
+        self.times.setdefault(mode, []).append(time.monotonic() - began)
 
     # How a program ends by itself
 
@@ -62,11 +111,28 @@ class Supervisor:
             self.assertEqual(run.wait(), 0)
 
     def test_a_program_that_cannot_be_started(self):
-        for path, code in ((self.place.path / "missing", 2), (self.place.room, 13)):
-            run = Run(self.place, self.program, [path])
+        text = self.place.path / "text"
+        text.write_text("no program")
+        text.chmod(0o755)
+        for path, code in ((self.place.path / "missing", 2), (self.place.room, 13), (text, 8)):
+            run = self.start_program([path])
             self.assertEqual(run.messages(), [f"failed {code}"])
             self.assertEqual(run.wait(), 2)
             self.assertEqual(run.record(), PROVEN)
+            if run.group:
+                self.assertFalse(run.group.exists())
+
+    def test_a_file_beyond_its_limit(self):
+        run = self.start("too_large")
+
+        self.assert_proven(run, f"signalled {int(signal.SIGXFSZ)}")
+
+    def test_output_that_does_not_wait(self):
+        run = self.start("unblocking")
+
+        self.assert_proven(run, "exited 0")
+        out, err = run.output()
+        self.assertEqual((set(out), err), ({0}, b"full\n"))
 
     def test_who_is_left_behind_is_ended_and_counted(self):
         run, _ = self.settle("leaver")
@@ -110,20 +176,12 @@ class Supervisor:
         self.assert_proven(run, "ended-by stop", f"signalled {int(signal.SIGKILL)}")
 
     def test_whoever_tries_to_get_away(self):
-        reports = {"chains": 8}
-        for mode in ("wait", "session", "daemon", "group", "sibling", "subreaper", "immortal", "chains", "zombies",
-                     "vfork", "stopped", "traced", "threads", "late_daemon"):
+        plain = [("wait", STAYERS["wait"])] * 2  # once more, since the others' times are told beside its own
+        for mode, reports in [*plain, *STAYERS.items()]:
             with self.subTest(mode):
-                run, _ = self.settle(mode, reports.get(mode, 1))
-                run.stop()
+                run, _ = self.settle(mode, reports)
 
-                self.assert_proven(run, "ended-by stop", f"signalled {int(signal.SIGTERM)}")
-
-    def test_flood_is_ended_while_nobody_reads(self):
-        run, _ = self.settle("flood")
-        run.stop()
-
-        self.assert_proven(run, "ended-by stop", f"signalled {int(signal.SIGTERM)}")
+                self.assert_stopped(mode, run, "ended-by stop", TERM)
 
     # When the bridge is gone
 
@@ -160,7 +218,15 @@ class Supervisor:
         self.assertEqual(run.wait(), -signal.SIGKILL)
         self.assertTrue(self.place.go.has_reader())
         self.assertEqual(run.record(), ["run"])
-        os.kill(daemon, signal.SIGKILL)
+        self.end_left(run, daemon)
+
+    def end_left(self, run, daemon):
+        """Who outlived a supervisor is found by the control group, and without one by chance."""
+        if run.group:
+            self.assertTrue(is_populated(run.group))
+            end_group(run.group)
+        else:
+            os.kill(daemon, signal.SIGKILL)
         self.place.life.wait_for_end()
         self.assertFalse(self.place.marker.exists())
 
@@ -194,8 +260,19 @@ class SanitizedSupervisor(Supervisor, unittest.TestCase):
     program = "repobridge-run-sanitized" if os.environ.get("REPOBRIDGE_SANITIZED") == "1" else "repobridge-run"
 
 
-class OrdinaryUser(Supervisor, unittest.TestCase):
+class Ordinary(Supervisor):
+    """What an ordinary user's program may try beside."""
+
     user = ORDINARY if ROOT else None
+
+    @property
+    def inside(self):
+        """Whether the program's signals stay inside."""
+        return self.level.expected()[3] == 1
+
+    @property
+    def parent_group(self):
+        return self.delegated.path if self.delegated else "/sys/fs/cgroup"
 
     def test_the_receipt_cannot_be_had(self):
         run = self.start("pry")
@@ -206,11 +283,111 @@ class OrdinaryUser(Supervisor, unittest.TestCase):
         self.assertEqual(re.findall(r"^\S+", said, re.M), ["/mem", "/environ", "/fd/3", "/fd/5", "/maps", "ptrace"])
         self.assertEqual(set(re.findall(r"^\S+ (.*)", said, re.M)), {"Permission denied", "Operation not permitted"})
 
-    def test_a_program_that_kills_its_supervisor(self):
-        run, [daemon] = self.settle("kill_supervisor")
+    def test_what_it_can_reach(self):
+        run = self.start("reach", beside=self.parent_group)
+        said = run.messages()
+        run.wait()
+        reached = dict(line.split(": ") for line in run.output()[0].decode().splitlines())
 
+        self.assertEqual(said[:2], ["started", "exited 0"])
+        denied = ("Permission denied", "Operation not permitted", "No such file or directory")
+        self.assertEqual(reached["own child"], "done")
+        self.assertEqual(reached["signal"], "Operation not permitted" if self.inside else "done")
+        for what in ("attach", "system", "mount"):
+            self.assertIn(reached[what], denied, what)
+        confined = self.level.expected()[2] > 0
+        for what in ("move", "group"):
+            self.assertIn(reached[what], ("done",) if self.delegated and not confined else denied, what)
+
+    def test_ordinary_work(self):
+        """What git and python do with files still works."""
+        script = """set -e
+            cd "$0"
+            git init -q -b main one && cd one
+            git config user.name n && git config user.email e@example.org
+            mkdir a b && echo 1 >a/f && git add . && git commit -qm one
+            git mv a/f b/f && mv b c && git add -A && git commit -qm two
+            git gc -q --prune=now && cd .. && git clone -q one two
+            python3 -c 'import os, pathlib, tempfile
+with tempfile.TemporaryDirectory() as there:
+    pathlib.Path(there, "x").write_text("1")
+    os.rename(there + "/x", "two/x")
+    os.symlink("x", "two/y")
+    os.link("two/x", there + "/z")
+    os.mkfifo(there + "/fifo")'
+            echo said >/dev/stdout; echo >/dev/null; cat two/x"""
+        run = self.start_program(
+            ["/bin/sh", "-c", script, self.place.room],
+            environment={"PATH": "/usr/bin:/bin", "HOME": str(self.place.room), "GIT_CONFIG_NOSYSTEM": "1"},
+        )
+        said = run.messages()
+        code = run.wait()
+
+        self.assertEqual((run.output(), said[:2], code), ((b"said\n1", b""), ["started", "exited 0"], 0))
+
+    def test_a_bomb(self):
+        if self.user is None:
+            self.skipTest("the limit is about all of a user's processes, and this one has others")
+        run, _ = self.settle("bomb")
+
+        self.assert_stopped("bomb", run, "ended-by stop", TERM)
+
+    def test_a_program_with_the_setuid_bit(self):
+        if not ROOT:
+            self.skipTest("only root can make one")
+        privileged = self.place.path / "privileged"
+        privileged.write_bytes(self.place.misbehave.read_bytes())
+        privileged.chmod(0o4755)
+        run, _ = self.settle("setuid", beside=privileged)
+
+        self.assert_stopped("setuid", run, "ended-by stop", TERM)
+        self.assertEqual(run.output(), (b"user same\n", b"setresuid: Operation not permitted\n"))
+
+    def test_a_program_that_kills_its_supervisor(self):
+        self.assert_attempt("kill_supervisor", b"kill: Operation not permitted\n")
+
+    def test_a_program_that_leaves_its_group_and_kills_its_supervisor(self):
+        if not self.delegated:
+            self.skipTest("there is no group at this level")
+        self.assert_attempt("migrate", b"migrate: Permission denied\nkill: Operation not permitted\n")
+
+    def assert_attempt(self, mode, refusal):
+        """Refused where signals stay inside; elsewhere it happens, and nobody says that nothing is left."""
+        run, [daemon] = self.settle(mode, beside=self.parent_group)
+        if self.inside:
+            self.place.life.line()  # it has tried
+            self.assert_stopped(mode, run, "ended-by stop", TERM)
+            err = run.output()[1]
+            self.assertEqual(sorted(err.splitlines()), sorted(refusal.splitlines()))
+            return
         self.assertEqual(run.wait(), -signal.SIGKILL)
         self.assertEqual(run.record(), ["run"])
-        os.kill(daemon, signal.SIGKILL)
-        self.place.life.wait_for_end()
-        self.assertFalse(self.place.marker.exists())
+        if run.group and mode == "migrate":
+            self.assertFalse(is_populated(run.group))  # so an empty group alone is no proof
+            self.assertFalse(run.confined())
+            os.kill(daemon, signal.SIGKILL)
+        self.end_left_of(run, daemon, mode)
+
+    def end_left_of(self, run, daemon, mode):
+        if run.group and mode == "migrate":
+            end_group(run.group)
+            self.place.life.wait_for_end()
+            self.assertFalse(self.place.marker.exists())
+        else:
+            self.end_left(run, daemon)
+
+
+class OrdinaryAtLevel3(Ordinary, unittest.TestCase):
+    level = Level(group=True)
+
+
+class OrdinaryAtLevel2(Ordinary, unittest.TestCase):
+    level = Level(group=True, landlock=False)
+
+
+class OrdinaryAtLevel1(Ordinary, unittest.TestCase):
+    level = Level()
+
+
+class OrdinaryAtLevel1WithoutLandlock(Ordinary, unittest.TestCase):
+    level = Level(landlock=False)

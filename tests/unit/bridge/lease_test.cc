@@ -158,6 +158,26 @@ TEST_F(LeaseTest, EveryRunNeedsItsOwnReceipt) {
   EXPECT_FALSE(proven_gone());
 }
 
+TEST_F(LeaseTest, ARunsControlGroupIsTheRunsOwn) {
+  const auto line = [](const char* path) {
+    return Json{{"run",
+                 {{"pid", 1},
+                  {"started", 2},
+                  {"receipt_sha256", ""},
+                  {"control_group", {{"path", path}, {"confined", true}}}}}}
+               .dump() +
+           "\n";
+  };
+  leave(line("/groups/repobridge-run-abc"));
+  EXPECT_EQ(leftover()->control_group->path, "/groups/repobridge-run-abc");
+  EXPECT_TRUE(leftover()->control_group->confined);
+  EXPECT_FALSE(proven_gone());
+  value_of(value_of(LockedWorkdir::lock(place())).settle());
+
+  leave(line("/groups/repobridge-run-abcd"));
+  EXPECT_EQ(code_of(read_record(place())), "INTERNAL_ERROR");
+}
+
 TEST_F(LeaseTest, WhatTheBridgeCouldNotProveIsNotProvenLater) {
   {
     const auto lease = value_of(begin());
