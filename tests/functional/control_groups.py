@@ -29,13 +29,17 @@ def is_populated(group):
     return "populated 1" in (group / "cgroup.events").read_text()
 
 
-def end_group(group):
-    """Kills what is in it and removes it."""
+def kill_group(group):
+    """Kills what is in it; returns when all of that has ended."""
     (group / "cgroup.kill").write_text("1")
     limit = time.monotonic() + PATIENCE
     while is_populated(group):
         assert time.monotonic() < limit, f"{group.name} does not get empty"
         select.select([], [], [], 0.002)
+
+
+def end_group(group):
+    kill_group(group)
     group.rmdir()
 
 
@@ -64,6 +68,9 @@ class Delegated:
 
     def groups(self):
         return [path for path in self.path.iterdir() if path.is_dir()]
+
+    def end_all(self):
+        kill_group(self.path)
 
     def remove(self):
         for group in (*self.groups(), self.path):

@@ -162,7 +162,7 @@ class Run:
             words = [place.copy(WITHOUT), "landlock", *words]
         if level.group:
             words += ["--control-group", self.group]
-        launcher = delegated.launcher() if level.group else []
+        launcher = delegated.launcher() if delegated else []
         self.pid = self._spawn(place, launcher, [*words, "--", *argv], given, environment)
         self.pid_fd = os.pidfd_open(self.pid)
         theirs.close()

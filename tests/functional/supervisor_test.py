@@ -391,3 +391,89 @@ class OrdinaryAtLevel1(Ordinary, unittest.TestCase):
 
 class OrdinaryAtLevel1WithoutLandlock(Ordinary, unittest.TestCase):
     level = Level(landlock=False)
+
+
+class Portable(unittest.TestCase):
+    """The supervisor of every POSIX system: what gets away from its process group is detected, and said."""
+
+    ESCAPE = ("session", "daemon", "group", "sibling", "subreaper", "immortal", "chains", "late_daemon")
+
+    def setUp(self):
+        # The tests find by a control group whom the supervisor cannot.
+        self.delegated = Delegated.make(ORDINARY if ROOT else None)
+        if self.delegated is None:
+            self.skipTest("without a control group the test could not end whom this supervisor cannot")
+        self.addCleanup(self.delegated.remove)
+
+    def start(self, argv_of):
+        place = Place(ORDINARY if ROOT else None)
+        self.addCleanup(place.remove)
+        run = Run(place, "repobridge-run-portable", argv_of(place), level=Level(portable=True),
+                  delegated=self.delegated)  # fmt: skip
+        return place, run
+
+    def settle(self, mode, reports=1):
+        place, run = self.start(lambda place: place.argv(mode))
+        return place, run, [int(place.life.line()) for _ in range(reports)]
+
+    def test_who_stays_in_the_group_is_ended(self):
+        for mode in STAYERS.keys() - set(self.ESCAPE):
+            with self.subTest(mode):
+                place, run, _ = self.settle(mode, STAYERS[mode])
+                run.stop()
+                said = run.messages()
+
+                self.assertEqual(said[:-1], ["started", "ended-by stop", TERM])
+                self.assertRegex(said[-1], r"^drained \d+$")
+                self.assertEqual((run.wait(), run.contained), (0, (0, 0, 0, 0)))
+                self.assertEqual(run.record(), PROVEN)
+                place.life.wait_for_end()
+
+    def test_whoever_gets_away_is_noticed(self):
+        settled = {mode: self.settle(mode, STAYERS[mode]) for mode in self.ESCAPE}
+        for _, run, _ in settled.values():  # all at once, since each takes the whole time for killing
+            run.stop()
+        for mode, (_, run, _) in settled.items():
+            with self.subTest(mode):
+                said = run.messages()
+
+                self.assertEqual(said[:-1], ["started", "ended-by stop", TERM])
+                self.assertRegex(said[-1], r"^unproven [1-9]\d*$")
+                self.assertEqual((run.wait(), run.record()), (1, ["run"]))
+        self.assertTrue(is_populated(self.delegated.path))
+        self.delegated.end_all()
+        for place, _, _ in settled.values():
+            place.life.wait_for_end()
+            self.assertFalse(place.marker.exists())
+
+    def test_how_it_ends_by_itself(self):
+        for arguments, words in ((("exit", "3"), "exited 3"), (("signal", "11"), "signalled 11")):
+            _, run = self.start(lambda place, words=arguments: place.argv(*words))
+
+            self.assertEqual(run.messages(), ["started", words, "drained 0"])
+            self.assertEqual((run.wait(), run.record()), (0, PROVEN))
+
+    def test_one_that_ignores_every_signal(self):
+        place, run, _ = self.settle("stubborn")
+        run.stop()
+
+        self.assertEqual(run.messages()[:3], ["started", "ended-by stop", f"signalled {int(signal.SIGKILL)}"])
+        self.assertEqual((run.wait(), run.record()), (0, PROVEN))
+        place.life.wait_for_end()
+
+    def test_the_end_of_the_bridge_is_the_end_of_the_run(self):
+        place, run, _ = self.settle("late")
+        run.bridge_dies()
+
+        self.assertEqual((run.wait(), run.record()), (0, PROVEN))
+        place.life.wait_for_end()
+        self.assertFalse(place.marker.exists())
+
+    def test_a_lifeline_that_is_written_to_proves_nothing_else(self):
+        script = 'head -c 20000 /dev/zero >&198; exec "$@"'
+        place, run = self.start(lambda place: ["/bin/bash", "-c", script, "sh", *place.argv("wait")])
+        place.life.line()
+        run.stop()
+
+        self.assertEqual(run.messages(), ["started", "ended-by stop", TERM, "drained 0"])
+        self.assertEqual(run.wait(), 0)
