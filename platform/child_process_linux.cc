@@ -13,8 +13,8 @@
 namespace repobridge::platform {
 namespace {
 
-// Descriptors are first copied up here, so that dup2() onto 0, 1, 2, 3… never overwrites one still needed and
-// never meets its own number, where it would leave close-on-exec set.
+// Descriptors, the directory's too, are first copied up here, so that dup2() onto 0, 1, 2, 3… never
+// overwrites one still needed and never meets its own number, where it would leave close-on-exec set.
 constexpr int kHighDescriptor = 100;
 
 Failure start_failure(int os_code) {
@@ -44,17 +44,22 @@ class FileActions {
     return posix_spawn_file_actions_addopen(&actions_, target, "/dev/null", flags, 0);
   }
   int place(int source, int target) {
-    UniqueFd high(::fcntl(source, F_DUPFD_CLOEXEC, kHighDescriptor));
-    if (!high.valid()) return errno;
-    const int rc = posix_spawn_file_actions_adddup2(&actions_, high.get(), target);
-    held_.push_back(std::move(high));
-    return rc;
+    if (!raise(source)) return errno;
+    return posix_spawn_file_actions_adddup2(&actions_, held_.back().get(), target);
   }
-  int enter(int directory) { return posix_spawn_file_actions_addfchdir_np(&actions_, directory); }
+  int enter(int directory) {
+    if (!raise(directory)) return errno;
+    return posix_spawn_file_actions_addfchdir_np(&actions_, held_.back().get());
+  }
   int close_from(int first) { return posix_spawn_file_actions_addclosefrom_np(&actions_, first); }
   [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
+  bool raise(int fd) {
+    held_.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, kHighDescriptor));
+    return held_.back().valid();
+  }
+
   posix_spawn_file_actions_t actions_{};
   std::vector<UniqueFd> held_;
 };

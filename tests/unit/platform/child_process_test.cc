@@ -170,6 +170,17 @@ TEST(ChildProcess, RunsInTheNamedDirectory) {
   EXPECT_EQ(said_about(shown(), "cwd"), Lines{value_of(canonical_path("."))});
 }
 
+TEST(ChildProcess, RunsInTheNamedDirectoryWhateverItsNumberHere) {
+  const TemporaryDirectory dir;
+  const auto directory = dir.open();
+  ASSERT_LT(directory.get(), 50) << "the test means a descriptor that collides with the child's own";
+  const auto file = opened(dir.write("f", ""));
+  const std::vector<int> passed(50, file.get());
+
+  EXPECT_EQ(said_about(shown({.passed = passed, .working_directory = directory.get()}), "cwd"),
+            Lines{dir.path()});
+}
+
 // Signals of a mask as /proc writes it, without 32 and 33, which the C library keeps to itself.
 std::uint64_t signals_in(const Lines& masks) {
   constexpr std::uint64_t kOfTheLibrary = 0x180000000U;
