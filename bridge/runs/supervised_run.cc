@@ -192,7 +192,9 @@ class Run {
     for (;;) {
       std::array<char, 128> message{};
       const ssize_t got = ::recv(control_.native_handle(), message.data(), message.size(), MSG_DONTWAIT);
-      if (got < 0) return errno == EAGAIN || errno == EINTR;
+      // A supervisor that ended without reading our "stop": told once, before what it had said.
+      if (got < 0 && (errno == ECONNRESET || errno == EINTR)) continue;
+      if (got < 0) return errno == EAGAIN;
       if (got == 0) return false;
       note(std::string_view(message.data(), static_cast<std::size_t>(got)));
     }
