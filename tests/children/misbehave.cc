@@ -241,6 +241,11 @@ void do_flood_both() {
   }
 }
 
+void do_stubborn_flood() {
+  ignore_all_signals();
+  do_flood();
+}
+
 void do_trickle() {
   report();
   constexpr useconds_t kPause = 1000;
@@ -418,7 +423,7 @@ void do_pry() {
 }
 
 // What a child of an action has at hand.
-void do_surroundings() {
+void show_surroundings(bool with_values) {
   for (int fd = 0; fd < 1024; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 && fd != life) (void)std::printf("descriptor %d\n", fd);
   }
@@ -426,14 +431,20 @@ void do_surroundings() {
   (void)std::printf("input %zd\n", ::read(STDIN_FILENO, &byte, 1));
   (void)std::printf("terminal %s\n", ::open("/dev/tty", O_RDWR) < 0 ? std::strerror(errno) : "open");
   (void)std::printf("session %s\n", ::getsid(0) == ::getpid() ? "own" : "another's");
-  for (char** setting = environ; *setting != nullptr; ++setting) (void)std::printf("setting %s\n", *setting);
+  for (char** setting = environ; *setting != nullptr; ++setting) {
+    const std::string_view whole = *setting;
+    const auto shown = with_values ? whole : whole.substr(0, whole.find('='));
+    (void)std::printf("setting %.*s\n", static_cast<int>(shown.size()), shown.data());
+  }
 }
+void do_surroundings() { show_surroundings(true); }
+void do_surroundings_by_name() { show_surroundings(false); }
 
 struct Mode {
   std::string_view name;
   void (*run)();
 };
-constexpr std::array<Mode, 37> kModes{{{"wait", do_wait},
+constexpr std::array<Mode, 39> kModes{{{"wait", do_wait},
                                        {"polite", do_polite},
                                        {"stubborn", do_stubborn},
                                        {"session", do_session},
@@ -452,6 +463,7 @@ constexpr std::array<Mode, 37> kModes{{{"wait", do_wait},
                                        {"leaver", do_leaver},
                                        {"flood", do_flood},
                                        {"flood_both", do_flood_both},
+                                       {"stubborn_flood", do_stubborn_flood},
                                        {"trickle", do_trickle},
                                        {"silent", do_silent},
                                        {"unblocking", do_unblocking},
@@ -469,6 +481,7 @@ constexpr std::array<Mode, 37> kModes{{{"wait", do_wait},
                                        {"kill_supervisor", do_kill_supervisor},
                                        {"pry", do_pry},
                                        {"surroundings", do_surroundings},
+                                       {"surroundings_by_name", do_surroundings_by_name},
                                        {"nothing", [] {}}}};
 
 }  // namespace
