@@ -4,10 +4,12 @@ import hashlib
 import json
 import os
 import shutil
+import signal
+import subprocess
 
 from bridge_case import BridgeCase, Host, shape_of
 from crash_case import PINNED, children_of, name_of
-from harness import BIN
+from harness import BIN, PATIENCE
 from supervisor_case import Fifo, GoFifo
 
 MISBEHAVE = BIN / "children" / "misbehave"
@@ -28,6 +30,23 @@ class ActionHost(Host):
         place = self.programs / "repobridge-run"
         place.unlink(missing_ok=True)
         place.symlink_to(BIN / program)
+
+    def administer(self, *words):
+        """A finished `repobridge` command on this host's configuration."""
+        return subprocess.run(
+            [BIN / "repobridge", *words, "--config", self.out / "bridge.json"],
+            env=self.user.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    def wait_for_death(self):
+        """Somebody else kills the bridge."""
+        bridge, self._bridge = self._bridge, None
+        code = bridge.wait(PATIENCE)
+        assert code == -signal.SIGKILL, f"the bridge ended with {code}: {self.log()}"
 
     def supervisor(self):
         """The process above the run that is at work."""
