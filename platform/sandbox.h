@@ -26,6 +26,8 @@ struct Grant {
 };
 
 Result<void> enter_sandbox(const std::vector<Grant>& grants);
+// Whether it can be entered here: by a process that does and ends. For programs with one thread.
+Result<void> try_sandbox();
 
 // Bounds that hold without any of this: no core file, so much processor time, so large a file, so many
 // descriptors.

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -111,6 +112,17 @@ Result<void> enter_sandbox(const std::vector<Grant>& grants) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return os_failure("give up new privileges", errno);
   if (!landlock::restrict_self(ruleset.descriptor())) return unavailable("Landlock", errno);
   return Filter().load();
+}
+
+Result<void> try_sandbox() {
+  const pid_t child = ::fork();
+  if (child < 0) return os_failure("start a process", errno);
+  if (child == 0) ::_exit(enter_sandbox({}) ? 0 : 1);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const bool entered = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return entered ? Result<void>() : unavailable("Landlock or seccomp", ENOSYS);
 }
 
 Result<void> limit_resources(const ResourceLimits& limits) {

@@ -40,5 +40,6 @@ extern const Command kRender;
 extern const Command kPin;
 extern const Command kLease;
 extern const Command kRuns;
+extern const Command kDoctor;
 
 }  // namespace repobridge::admin

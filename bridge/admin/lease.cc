@@ -41,11 +41,7 @@ struct Place {
 };
 
 Result<Place> find_place(const Options& options) {
-  std::string config = options.config;
-  if (config.empty()) {
-    RB_TRY(const auto env_file, default_env_file());
-    config = env_file.substr(0, env_file.rfind('/')) + "/bridge.json";
-  }
+  RB_TRY(const auto config, bridge_config(options.config));
   RB_TRY(const auto policy, wire::load_bridge_policy(config));
   const auto workdir = policy.workdirs.find(options.alias);
   if (workdir == policy.workdirs.end()) {

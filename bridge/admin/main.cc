@@ -12,7 +12,7 @@ namespace {
 constexpr int kRefused = 2;
 constexpr int kFault = 1;
 
-constexpr std::array kCommands = {&kInit, &kRender, &kPin, &kLease, &kRuns};
+constexpr std::array kCommands = {&kInit, &kRender, &kPin, &kLease, &kRuns, &kDoctor};
 
 int parse_and_run(int argc, char** argv, const Console& console) {
   CLI::App app("Sets up and looks after Repobridge on this host.", "repobridge");

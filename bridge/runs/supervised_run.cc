@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -12,7 +11,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 
@@ -20,8 +18,6 @@
 #include "bridge/wire/timeout.h"
 #include "platform/child_process.h"
 #include "platform/control_group.h"
-#include "platform/digest.h"
-#include "platform/random.h"
 #include "policy/codes.h"
 
 namespace repobridge::runs {
@@ -32,7 +28,6 @@ using Descriptor = asio::posix::stream_descriptor;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kChunkBytes = 65536;
-constexpr std::size_t kReceiptBytes = 16;
 // After the supervisor's end nobody of the run holds the pipes; who still does got them passed outside the
 // tree.
 constexpr std::chrono::milliseconds kHeldLimit{250};
@@ -63,8 +58,7 @@ Result<Pipe> make_control() {
 
 // Before the supervisor is there, which hears it first.
 Result<void> send_receipt(int control) {
-  RB_TRY(const auto secret, platform::random_hex(kReceiptBytes));
-  const std::string message = std::string(kReceipt) + " " + secret + " " + platform::sha256_hex(secret);
+  RB_TRY(const auto message, make_receipt());
   if (::send(control, message.data(), message.size(), MSG_NOSIGNAL) < 0) {
     return os_failure("send a receipt", errno);
   }
@@ -81,27 +75,6 @@ Failure start_failed(int os_code) {
                     .message = "the program could not be started; the administrator must look after its argv "
                                "(is it installed and executable?)",
                     .os_code = os_code});
-}
-
-std::size_t number_in(std::string_view text) {
-  std::size_t number = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-platform::Containment containment_in(std::string_view numbers) {
-  const auto next = [&numbers] {
-    const auto space = std::min(numbers.find(' '), numbers.size());
-    const auto number = number_in(numbers.substr(0, space));
-    numbers.remove_prefix(std::min(space + 1, numbers.size()));
-    return number;
-  };
-  platform::Containment held;
-  held.subreaper = next() == 1;
-  held.control_group = next() == 1;
-  held.landlock_version = static_cast<int>(next());
-  held.signal_scope = next() == 1;
-  return held;
 }
 
 class Run {
@@ -201,9 +174,7 @@ class Run {
   }
 
   void note(std::string_view message) {
-    const auto space = message.find(' ');
-    const auto word = message.substr(0, space);
-    const auto rest = space == std::string_view::npos ? std::string_view{} : message.substr(space + 1);
+    const auto [word, rest] = split_message(message);
     if (word == kContained) outcome_.containment = containment_in(rest);
     if (word == kFailed) start_error_ = static_cast<int>(number_in(rest));
     if (word == kExited) outcome_.exit_code = static_cast<int>(number_in(rest));

@@ -19,7 +19,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <string>
 #include <string_view>
+
+#include "platform/containment.h"
+#include "platform/result.h"
 
 namespace repobridge::runs {
 
@@ -49,5 +54,18 @@ inline constexpr std::chrono::milliseconds kGrace{1500};
 // have tried by then, since a busy machine may give it next to nothing of that time.
 inline constexpr std::chrono::milliseconds kKillLimit{5000};
 inline constexpr int kFewestKillRounds = 100;
+
+// The bridge's side.
+
+// A receipt that nobody else knows, as the message that brings it.
+Result<std::string> make_receipt();
+
+struct SupervisorMessage {
+  std::string_view word;
+  std::string_view rest;
+};
+SupervisorMessage split_message(std::string_view message);
+std::size_t number_in(std::string_view text);
+platform::Containment containment_in(std::string_view numbers);
 
 }  // namespace repobridge::runs

@@ -11,18 +11,13 @@ import socket
 import unittest
 
 from action_case import ActionCase
-from control_groups import own_group
+from control_groups import can_make_groups
 from crash_case import children_of, wait_until, without_control_groups
 from harness import PATIENCE
 from supervisor_case import WITHOUT, Level, landlock_version
 
 QUICK = ["/bin/true"]
 MISDEEDS = ("late_daemon", "kill_bridge", "kill_supervisor", "pass_output")
-
-
-def can_make_groups():
-    group = own_group()
-    return group is not None and os.access(group / "cgroup.procs", os.W_OK) and os.access(group, os.W_OK)
 
 
 class Contained:

@@ -20,6 +20,12 @@ def own_group():
     return None
 
 
+def can_make_groups():
+    """Whether a bridge that runs where these tests do finds a place for the groups of its runs."""
+    group = own_group()
+    return group is not None and os.access(group / "cgroup.procs", os.W_OK) and os.access(group, os.W_OK)
+
+
 def mount_of(group):
     """Where the hierarchy that the group is in is mounted."""
     return next(place for place in (group, *group.parents) if place.is_mount())

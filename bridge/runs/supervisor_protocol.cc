@@ -1,0 +1,46 @@
+#include "bridge/runs/supervisor_protocol.h"
+
+#include <charconv>
+
+#include "platform/digest.h"
+#include "platform/random.h"
+
+namespace repobridge::runs {
+namespace {
+
+constexpr std::size_t kReceiptBytes = 16;
+
+}  // namespace
+
+Result<std::string> make_receipt() {
+  RB_TRY(const auto secret, platform::random_hex(kReceiptBytes));
+  return std::string(kReceipt) + " " + secret + " " + platform::sha256_hex(secret);
+}
+
+SupervisorMessage split_message(std::string_view message) {
+  const auto space = message.find(' ');
+  if (space == std::string_view::npos) return {.word = message, .rest = {}};
+  return {.word = message.substr(0, space), .rest = message.substr(space + 1)};
+}
+
+std::size_t number_in(std::string_view text) {
+  std::size_t number = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+platform::Containment containment_in(std::string_view numbers) {
+  const auto next = [&numbers] {
+    const auto [number, rest] = split_message(numbers);
+    numbers = rest;
+    return number_in(number);
+  };
+  platform::Containment held;
+  held.subreaper = next() == 1;
+  held.control_group = next() == 1;
+  held.landlock_version = static_cast<int>(next());
+  held.signal_scope = next() == 1;
+  return held;
+}
+
+}  // namespace repobridge::runs
