@@ -382,6 +382,34 @@ void do_migrate() {
   kill_or_report(::getppid());
 }
 
+// A group in its own group, which is the one below PLACE, and itself in there.
+void do_subgroup() {
+  std::array<char, 4096> text{};
+  const int file = ::open("/proc/self/cgroup", O_RDONLY);
+  (void)!::read(file, text.data(), text.size() - 1);
+  std::string_view own = std::strstr(text.data(), "0::");
+  own = own.substr(0, own.find('\n'));
+  const std::string inner = std::string(place) + std::string(own.substr(own.rfind('/'))) + "/inner";
+  if (::mkdir(inner.c_str(), 0700) != 0) std::perror("group");
+  const int processes = ::open((inner + "/cgroup.procs").c_str(), O_WRONLY);
+  if (processes >= 0) (void)!::write(processes, "0", 1);
+  ignore_all_signals();
+  report_and_stay();
+}
+
+// Ends by itself and leaves a child in its group, which holds its output.
+void do_child_holds() {
+  std::array<int, 2> ready{};
+  (void)!::pipe(ready.data());
+  (void)in_child([&] {
+    (void)!::write(ready[1], "", 1);
+    report_and_stay();
+  });
+  char byte = 0;
+  (void)!::read(ready[0], &byte, 1);
+  (void)!::write(STDOUT_FILENO, "ok\n", 3);
+}
+
 pid_t parent_of(pid_t id) {
   std::array<char, 512> text{};
   const int file = ::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY);
@@ -444,7 +472,7 @@ struct Mode {
   std::string_view name;
   void (*run)();
 };
-constexpr std::array<Mode, 39> kModes{{{"wait", do_wait},
+constexpr std::array<Mode, 41> kModes{{{"wait", do_wait},
                                        {"polite", do_polite},
                                        {"stubborn", do_stubborn},
                                        {"session", do_session},
@@ -476,6 +504,8 @@ constexpr std::array<Mode, 39> kModes{{{"wait", do_wait},
                                        {"migrate", do_migrate},
                                        {"kill_bridge", do_kill_bridge},
                                        {"reach", do_reach},
+                                       {"subgroup", do_subgroup},
+                                       {"child_holds", do_child_holds},
                                        {"late", do_late},
                                        {"late_daemon", do_late_daemon},
                                        {"kill_supervisor", do_kill_supervisor},

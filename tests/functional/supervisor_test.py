@@ -135,11 +135,12 @@ class Supervisor:
         self.assertEqual((set(out), err), ({0}, b"full\n"))
 
     def test_who_is_left_behind_is_ended_and_counted(self):
-        run, _ = self.settle("leaver")
+        for mode in ("leaver", "child_holds"):
+            with self.subTest(mode):
+                run, _ = self.settle(mode)
 
-        self.assertGreaterEqual(self.assert_proven(run, "exited 0"), 1)
-
-        self.assertEqual(run.output(), (b"ok\n", b""))
+                self.assertGreaterEqual(self.assert_proven(run, "exited 0"), 1)
+                self.assertEqual(run.output(), (b"ok\n", b""))
 
     def test_a_chain_of_forks_is_caught(self):
         run, _ = self.settle("chain")
@@ -351,6 +352,16 @@ with tempfile.TemporaryDirectory() as there:
             self.skipTest("there is no group at this level")
         self.assert_attempt("migrate", b"migrate: Permission denied\nkill: Operation not permitted\n")
 
+    def test_groups_within_its_group(self):
+        if not self.delegated:
+            self.skipTest("there is no group at this level")
+        run, _ = self.settle("subgroup", beside=self.parent_group)
+        confined = self.level.expected()[2] > 0
+        self.assertEqual((run.group / "inner").exists(), not confined)
+
+        run.stop()
+        self.assert_proven(run, "ended-by stop", f"signalled {int(signal.SIGKILL)}")
+
     def assert_attempt(self, mode, refusal):
         """Refused where signals stay inside; elsewhere it happens, and nobody says that nothing is left."""
         run, [daemon] = self.settle(mode, beside=self.parent_group)
@@ -447,6 +458,10 @@ class Portable(unittest.TestCase):
             self.assertFalse(place.marker.exists())
 
     def test_how_it_ends_by_itself(self):
+        place, run, _ = self.settle("child_holds")
+        self.assertEqual(run.messages(), ["started", "exited 0", "drained 1"])
+        self.assertEqual((run.wait(), run.record(), run.output()), (0, PROVEN, (b"ok\n", b"")))
+        place.life.wait_for_end()
         for arguments, words in ((("exit", "3"), "exited 3"), (("signal", "11"), "signalled 11")):
             _, run = self.start(lambda place, words=arguments: place.argv(*words))
 
