@@ -366,6 +366,16 @@ void do_late_daemon() {
   stay();
 }
 
+// Gives up every descriptor by which it could be noticed.
+void do_hidden() {
+  in_daemon([] {
+    for (int fd = 0; fd < 1024; ++fd) {
+      if (fd != life) (void)::close(fd);
+    }
+    write_late();
+  });
+}
+
 void do_kill_supervisor() {
   in_daemon(write_late);
   kill_or_report(::getppid());
@@ -472,7 +482,7 @@ struct Mode {
   std::string_view name;
   void (*run)();
 };
-constexpr std::array<Mode, 41> kModes{{{"wait", do_wait},
+constexpr std::array<Mode, 42> kModes{{{"wait", do_wait},
                                        {"polite", do_polite},
                                        {"stubborn", do_stubborn},
                                        {"session", do_session},
@@ -505,6 +515,7 @@ constexpr std::array<Mode, 41> kModes{{{"wait", do_wait},
                                        {"kill_bridge", do_kill_bridge},
                                        {"reach", do_reach},
                                        {"subgroup", do_subgroup},
+                                       {"hidden", do_hidden},
                                        {"child_holds", do_child_holds},
                                        {"late", do_late},
                                        {"late_daemon", do_late_daemon},
