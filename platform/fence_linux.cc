@@ -24,7 +24,7 @@ class Around {
   Around(const landlock::Ruleset& rules, std::vector<std::string> left_out)
       : rules_(&rules), left_out_(std::move(left_out)) {}
 
-  Result<void> grant(const std::string& path) const {
+  [[nodiscard]] Result<void> grant(const std::string& path) const {
     if (is_left_out(path)) return {};
     if (leads_to_one(path)) return grant_entries(path);
     const UniqueFd place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

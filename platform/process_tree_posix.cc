@@ -20,7 +20,8 @@ constexpr int kLifeline = 198;
 // The supervisor was started with three descriptors beside the usual ones, and opens a few.
 constexpr int kHighestOfOurs = 64;
 
-int wake_up = -1;  // written by the signal handler, so it cannot be anybody's
+// The signal handler writes there, and is given nothing by which it could find anybody's.
+int wake_up = -1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 extern "C" void on_child(int /*number*/) {
   const int os_code = errno;
@@ -117,6 +118,7 @@ ProcessTree::ProcessTree(std::unique_ptr<State> state) : state_(std::move(state)
 ProcessTree::ProcessTree(ProcessTree&& other) noexcept = default;
 ProcessTree::~ProcessTree() = default;
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the other tree keeps it
 Result<ProcessTree> ProcessTree::root(std::string /*control_group*/) {
   (void)::setsid();  // fails only where we lead a group already, which serves as well
   auto state = std::make_unique<State>();

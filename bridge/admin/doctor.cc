@@ -63,6 +63,7 @@ class Report {
 
   [[nodiscard]] std::string as_table() const {
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(findings_.size());
     for (const auto& finding : findings_) {
       rows.push_back({finding.fine ? "fine" : "LOOK AFTER", shown(finding.what), shown(finding.says)});
     }
