@@ -150,11 +150,14 @@ bool test_is_there() {
   return (reader.revents & POLLERR) == 0;
 }
 
-// Each process lives only until it has made the next.
+// Each process lives only until it has made the next. A moment's rest, or a machine whose first process reaps
+// slowly would have no room for anything else.
 void do_chain() {
+  constexpr useconds_t kRest = 300;
   report();
   (void)::setsid();
   while (test_is_there()) {
+    (void)::usleep(kRest);
     if (::fork() > 0) ::_exit(0);
   }
 }
