@@ -361,8 +361,16 @@ void do_late_daemon() {
   stay();
 }
 
+// Whose parent has ended has another one, and that is nobody of ours.
+bool is_ours(pid_t id) {
+  std::array<char, 16> name{};
+  const int file = ::open(("/proc/" + std::to_string(id) + "/comm").c_str(), O_RDONLY);
+  (void)!::read(file, name.data(), name.size());
+  return std::string_view(name.data(), name.size()).starts_with("repobridge");
+}
+
 [[noreturn]] void kill_or_report(pid_t id) {
-  if (::kill(id, SIGKILL) != 0) {
+  if (is_ours(id) && ::kill(id, SIGKILL) != 0) {
     std::perror("kill");
     report();
   }
