@@ -13,6 +13,7 @@
 #include "bridge/git/worker_pool.h"
 #include "bridge/programs.h"
 #include "bridge/runs/lease.h"
+#include "bridge/runs/lease_queue.h"
 #include "bridge/runs/registry.h"
 #include "policy/call_rate.h"
 #include "policy/policy.h"
@@ -33,6 +34,7 @@ struct Parts {
   std::string control_groups;  // where a run's own may be made; "" when nowhere
   // Leases whose writers are not proven gone: held as long as the bridge lives.
   std::vector<runs::Lease> poisoned;
+  runs::LeaseQueue leases = {};
   git::WorkerPool workers = {};
   // Digests of pinned files, which may be large, are computed beside the event loop.
   boost::asio::thread_pool hashing{1};

@@ -40,23 +40,39 @@ Result<TrackedRun> admit(Parts& parts, const AdmittedCall& call) {
                            .since = utc_now()});
 }
 
-Result<runs::Lease> take_lease(const Parts& parts, const policy::Approved& approved,
-                               const runs::RunFacts& facts) {
-  const auto root = platform::open_directory(approved.workdir().path);
-  if (!root) {
-    return policy::refuse(
-        codes::kWorkdirUnavailable,
-        "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
-  }
-  RB_TRY(const auto root_facts, platform::facts_of(root->get()));
+Failure root_unavailable() {
+  return policy::refuse(
+      codes::kWorkdirUnavailable,
+      "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
+}
+
+// While a call waited, another directory may have come to stand there, of which the lock is not.
+Result<void> check_still_there(const policy::Workdir& workdir, const platform::FileIdentity& root) {
+  const auto now = platform::open_directory(workdir.path);
+  if (!now) return root_unavailable();
+  RB_TRY(const auto facts, platform::facts_of(now->get()));
+  if (facts.identity != root) return root_unavailable();
+  return {};
+}
+
+// The caller waits for the end, so what is referred to outlives it.
+asio::awaitable<Result<runs::Lease>> take_lease(CallContext context, Parts& parts,
+                                                const policy::Approved& approved,
+                                                const runs::RunFacts& facts) {
+  const auto& workdir = approved.workdir();
+  const auto root = platform::open_directory(workdir.path);
+  if (!root) co_return root_unavailable();
+  RB_CO_TRY(const auto root_facts, platform::facts_of(root->get()));
   const auto poisoned = std::ranges::find_if(
       parts.poisoned, [&](const runs::Lease& lease) { return lease.root() == root_facts.identity; });
-  if (poisoned != parts.poisoned.end()) return runs::recovery_required(poisoned->holder());
-  runs::Holder holder{.tool = facts.tool, .action = facts.action, .since = facts.since, .run_id = facts.id};
-  RB_TRY(auto locked,
-         runs::LockedWorkdir::lock(runs::LeasePlace::of(parts.policy.lock_dir, root_facts.identity)));
-  RB_CHECK(settle_leftover(locked, root->get()));
-  return std::move(locked).begin(std::move(holder), parts.generation);
+  if (poisoned != parts.poisoned.end()) co_return runs::recovery_required(poisoned->holder());
+  auto place = runs::LeasePlace::of(parts.policy.lock_dir, root_facts.identity);
+  const auto wait = std::min(workdir.lease_wait, parts.policy.runs.call_wait);
+  RB_CO_TRY(auto locked, co_await parts.leases.lock(context, std::move(place), wait));
+  RB_CO_CHECK(check_still_there(workdir, root_facts.identity));
+  RB_CO_CHECK(settle_leftover(locked, root->get()));
+  runs::Holder holder{.tool = facts.tool, .action = facts.action, .since = utc_now(), .run_id = facts.id};
+  co_return std::move(locked).begin(std::move(holder), parts.generation);
 }
 
 asio::awaitable<runs::Written> write(CallContext context, Parts& parts, const runs::Lease& lease,
@@ -117,7 +133,8 @@ asio::awaitable<wire::Outcome> perform_write(CallContext context, Parts& parts, 
   const auto call = std::make_shared<const AdmittedCall>(std::move(admitted));
   auto run = admit(parts, *call);
   if (!run) co_return call->end(parts, fail(std::move(run).error()));
-  auto lease = take_lease(parts, call->approved, (*run)->facts());
+  const auto patience = platform::Deadline::after(parts.policy.runs.call_wait);
+  auto lease = co_await take_lease(context, parts, call->approved, (*run)->facts());
   if (!lease) {
     parts.runs.withdraw(*run);
     co_return call->end(parts, fail(std::move(lease).error()));
@@ -125,7 +142,6 @@ asio::awaitable<wire::Outcome> perform_write(CallContext context, Parts& parts, 
   on_run((*run)->output());
   start(context.executor, parts, *std::move(lease), call, *run);
   const std::stop_callback on_cancel(context.stop, [&run] { (*run)->stop(); });
-  const auto patience = platform::Deadline::after(parts.policy.runs.call_wait);
   const bool ended = co_await runs::TrackedRun::wait_for_end(*run, context.executor, patience, {});
   if (ended) co_return *(*run)->outcome();
   co_return answer_of(parts, call->approved.call(), call->caller, runs::running_json(**run));

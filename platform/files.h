@@ -27,7 +27,7 @@ namespace repobridge::platform {
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
 // What fstat() said at one moment. Equal facts before and after a read mean that nobody wrote in between, as

@@ -135,7 +135,8 @@ Json workdir_to_json(const Workdir& workdir) {
               {"path", workdir.path},
               {"actions", to_json(workdir.actions)},
               {"push", push_to_json(workdir.push)},
-              {"identity", identity_to_json(workdir.identity)}};
+              {"identity", identity_to_json(workdir.identity)},
+              {"lease_wait_seconds", workdir.lease_wait.count()}};
 }
 
 Result<std::string> alias_of(Fields& fields) {
@@ -165,6 +166,8 @@ Result<Workdir> workdir_from_json(const Json& value, const std::string& where) {
   if (push == nullptr) return fields.refuse_field("push", "is missing");
   RB_TRY(workdir.push, push_from_json(*push, fields.path_of("push")));
   RB_TRY(workdir.identity, identity_from_json(fields.any("identity"), fields.path_of("identity")));
+  RB_TRY(const auto wait, fields.number_or("lease_wait_seconds", 0, 0, Workdir::kLongestLeaseWait.count()));
+  workdir.lease_wait = std::chrono::seconds(wait);
   RB_CHECK(fields.nothing_else());
   return workdir;
 }

@@ -65,6 +65,8 @@ struct PushPolicy {
 };
 
 struct Workdir {
+  static constexpr std::chrono::seconds kLongestLeaseWait{30};
+
   std::string alias;
   std::string description;
   bool read_only = true;
@@ -73,6 +75,7 @@ struct Workdir {
   Actions actions;
   PushPolicy push;
   std::optional<GitIdentity> identity;  // overrides the user's git configuration
+  std::chrono::seconds lease_wait{0};   // how long a writer may wait for another; 0: not at all
 };
 
 // One front: the key that proves it, and what it may ask for.

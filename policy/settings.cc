@@ -177,6 +177,9 @@ Result<WorkdirSettings> read_workdir(Variables& variables, const std::string& sl
   RB_CHECK(read_actions(variables, workdir));
   RB_TRY(workdir.push, read_push(variables, slot));
   RB_TRY(workdir.identity, read_identity(variables, slot));
+  constexpr std::size_t kLongestWait = Workdir::kLongestLeaseWait.count();
+  RB_TRY(const auto wait, variables.number(slot + "LEASE_WAIT_SECONDS", 0, 0, kLongestWait));
+  workdir.lease_wait = std::chrono::seconds(wait);
   return workdir;
 }
 

@@ -28,6 +28,7 @@ struct WorkdirSettings {
   std::optional<std::string> actions_file;
   PushPolicy push;
   std::optional<GitIdentity> identity;
+  std::chrono::seconds lease_wait{0};
 };
 
 struct Settings {

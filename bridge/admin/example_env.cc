@@ -44,6 +44,9 @@ WORKDIR_01_READ_ONLY=true
 # How many seconds a remote may take; as long as any run may, when not said.
 #WORKDIR_01_PUSH_TIMEOUT_SECONDS=600
 
+# How long a writer may wait for another one in the same workdir, 0 to 30 seconds; 0 refuses it at once.
+#WORKDIR_01_LEASE_WAIT_SECONDS=0
+
 # Who commits; without these, the user's git configuration says it.
 #WORKDIR_01_GIT_USER_NAME='Repobridge on this host'
 #WORKDIR_01_GIT_USER_EMAIL=repobridge@example.org

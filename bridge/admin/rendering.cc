@@ -53,7 +53,8 @@ Result<policy::Workdir> render_workdir(const policy::WorkdirSettings& settings, 
                           .read_only = settings.read_only,
                           .path = root.path,
                           .push = settings.push,
-                          .identity = settings.identity};
+                          .identity = settings.identity,
+                          .lease_wait = settings.lease_wait};
   RB_TRY(workdir.rules, policy::PathRules::make(settings.rules));
   RB_TRY(workdir.actions, read_actions(settings, policy::Digests::required));
   const std::string variable = actions_variable(settings);

@@ -169,11 +169,15 @@ bool may_hold(const Record& record) {
          (record.supervisor && platform::may_be_alive(*record.supervisor));
 }
 
-// Who holds a lock that we did not get. A record may be older than the lock or not there yet.
-Json holder_of(const LeasePlace& place) {
+// Who holds a lock that we did not get, and whether that will pass. A record may be older than the lock or
+// not there yet.
+Failure held(const LeasePlace& place) {
   const auto record = read_record(place);
-  if (record && *record && may_hold(**record)) return to_json((*record)->holder);
-  return Json{{"tool", "external"}, {"action", nullptr}, {"since", nullptr}, {"run_id", nullptr}};
+  if (!record || !*record || !may_hold(**record)) {
+    return busy(Json{{"tool", "external"}, {"action", nullptr}, {"since", nullptr}, {"run_id", nullptr}});
+  }
+  if ((*record)->unproven) return recovery_required(*record);
+  return busy(to_json((*record)->holder));
 }
 
 }  // namespace
@@ -222,7 +226,7 @@ Failure recovery_required(const std::optional<Record>& leftover) {
 
 Result<LockedWorkdir> LockedWorkdir::lock(LeasePlace place) {
   auto lock = platform::FileLock::try_lock(place.lock_path);
-  if (!lock && lock.error().kind == Kind::busy) return busy(holder_of(place));
+  if (!lock && lock.error().kind == Kind::busy) return held(place);
   if (!lock) return fail(std::move(lock).error());
   LockedWorkdir locked(*std::move(lock), std::move(place));
   locked.leftover_ = read_record(locked.place_);

@@ -1,13 +1,13 @@
 // The writer lease: one writer per workdir, whoever it is.
 //
-// Promise: lock() never waits. It takes the workdir's lock file, named after the root's device and inode, so
-// that every configuration of this user means the same lock. begin() makes a record beside it, durable before
-// it returns. release() clears the record and gives the lock up, and is called only when everything the
-// writer started is proven gone. A Lease that goes without release() leaves its record, which says what a
-// later start must know. The lock's descriptor is passed on to the helpers that work under the lease, so the
-// lock is free only when the bridge and all of them have ended. Functions that write take a `const Lease&`.
-// Another program takes part by locking the file with flock(2); it is then shown as holder `external`.
-// Owns: the lock and the record. Threads: one. Errors: WORKDIR_BUSY (details.holder),
+// Promise: lock() never waits (lease_queue.h does). It takes the workdir's lock file, named after the root's
+// device and inode, so that every configuration of this user means the same lock. begin() makes a record
+// beside it, durable before it returns. release() clears the record and gives the lock up, and is called only
+// when everything the writer started is proven gone. A Lease that goes without release() leaves its record,
+// which says what a later start must know. The lock's descriptor is passed on to the helpers that work under
+// the lease, so the lock is free only when the bridge and all of them have ended. Functions that write take a
+// `const Lease&`. Another program takes part by locking the file with flock(2); it is then shown as holder
+// `external`. Owns: the lock and the record. Threads: one. Errors: WORKDIR_BUSY (details.holder),
 // WORKDIR_RECOVERY_REQUIRED (details.holder). Source: docs/ARCHITECTURE.md, "The writer lease".
 #pragma once
 

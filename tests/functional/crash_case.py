@@ -84,8 +84,8 @@ class CrashHost(Host):
 
     Runs have no control group, by which a killed supervisor would be made good (containment_test has that)."""
 
-    def __init__(self, settings=None):
-        super().__init__(settings)
+    def __init__(self, settings=None, workdirs=("app",)):
+        super().__init__(settings, workdirs)
         adopt_orphans()
         self.programs = self.path / "bin"
         self.programs.mkdir()

@@ -130,6 +130,16 @@ TEST_F(LeaseTest, ARunWithoutReceiptIsNotProvenGone) {
   EXPECT_EQ(leftover()->supervisor, (platform::ProcessIdentity{.pid = 1, .started = 2}));
 }
 
+TEST_F(LeaseTest, AHolderThatCannotProveItsEndIsNoneToWaitFor) {
+  const auto lease = value_of(begin());
+  value_of(lease.note_unproven());
+
+  const auto refused = LockedWorkdir::lock(place());
+
+  EXPECT_EQ(code_of(refused), "WORKDIR_RECOVERY_REQUIRED");
+  EXPECT_EQ(details_of(refused)["holder"], kHolderJson);
+}
+
 TEST_F(LeaseTest, ARunWithItsReceiptIsProvenGone) {
   leave(run_line("s") + drained_line("s"));
 
@@ -237,8 +247,7 @@ TEST_F(LeaseTest, WhatCannotBeReadIsForTheAdministrator) {
 }
 
 TEST_F(LeaseTest, AnUnknownLineMakesItUnreadable) {
-  for (const char* line :
-       {"{\"other\":1}\n", "{\"run\":{}}\n", "{\"drained\":1}\n", "[]\n", "{\"git\":{},\"run\":{}}\n"}) {
+  for (const char* line : {"{\"other\":1}\n", "{\"run\":{}}\n", "{\"drained\":1}\n", "[]\n", "{\"git\":{},\"run\":{}}\n"}) {
     leave(line);
     EXPECT_EQ(code_of(value_of(LockedWorkdir::lock(place())).leftover()), "INTERNAL_ERROR") << line;
     value_of(value_of(LockedWorkdir::lock(place())).settle());

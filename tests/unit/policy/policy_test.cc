@@ -29,6 +29,7 @@ BridgePolicy full_policy() {
                                  .description = "about check"});
   workdir.push = {.url = value_of(PushUrl::parse("https://push.example/o/r")), .branches = {"main", "r/*"}};
   workdir.identity = GitIdentity{.name = "A B", .email = "a@b.example"};
+  workdir.lease_wait = std::chrono::seconds(9);
   BridgePolicy policy{
       .digest = "the-digest",
       .socket_path = "/run/bridge.sock",
@@ -86,6 +87,7 @@ TEST(BridgePolicy, IsReadWithEveryValueInItsPlace) {
   EXPECT_EQ(workdir.push.url->text(), "https://push.example/o/r");
   EXPECT_EQ(workdir.push.branches, (std::vector<std::string>{"main", "r/*"}));
   EXPECT_EQ(workdir.identity->email, "a@b.example");
+  EXPECT_EQ(workdir.lease_wait, std::chrono::seconds(9));
   EXPECT_TRUE(policy.workdirs.at("plain").read_only);
   EXPECT_EQ(policy.workdirs.at("plain").push.url, std::nullopt);
   EXPECT_EQ(policy.workdirs.at("plain").identity, std::nullopt);
@@ -105,7 +107,8 @@ TEST(BridgePolicy, HasADigestOverEverythingElse) {
       {"/workdirs/1/rules/extra_deny_globs", Json::array()},
       {"/workdirs/1/actions/check/integrity/pinned", std::string(64, 'b')},
       {"/workdirs/1/push/branches", Json::array()},
-      {"/workdirs/1/identity", nullptr}};
+      {"/workdirs/1/identity", nullptr},
+      {"/workdirs/1/lease_wait_seconds", 8}};
   for (const auto& [pointer, value] : edits) {
     const auto changed = value_of(bridge_policy_from_json(edited(full_json(), pointer, value)));
     EXPECT_NE(digest_input(changed), digest_input(full_policy())) << pointer;
@@ -149,6 +152,13 @@ TEST(BridgePolicy, IsReadOnlyWhereNothingIsSaid) {
   EXPECT_TRUE(policy.workdirs.at("w").read_only);
 }
 
+TEST(BridgePolicy, LetsNobodyWaitWhereNothingIsSaid) {
+  const auto policy =
+      value_of(bridge_policy_from_json(without(full_json(), "/workdirs/1", "lease_wait_seconds")));
+
+  EXPECT_EQ(policy.workdirs.at("w").lease_wait, std::chrono::seconds(0));
+}
+
 TEST(BridgePolicy, RefusesValuesOutOfBounds) {
   const std::vector<std::pair<const char*, Json>> edits{
       {"/version", 0},
@@ -182,7 +192,8 @@ TEST(BridgePolicy, RefusesValuesOutOfBounds) {
       {"/runs", Json::array()},
       {"/workdirs/1/push/url", "http://a.example/r"},
       {"/workdirs/1/push/url", 1},
-      {"/workdirs/1/identity", "A B"}};
+      {"/workdirs/1/identity", "A B"},
+      {"/workdirs/1/lease_wait_seconds", 31}};
   for (const auto& [pointer, value] : edits) {
     EXPECT_EQ(code_of(bridge_policy_from_json(edited(full_json(), pointer, value))), "CONFIG_INVALID")
         << pointer << " " << value;

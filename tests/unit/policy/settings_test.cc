@@ -57,6 +57,7 @@ TEST(Settings, AllowNothingInAWorkdirByDefault) {
   EXPECT_EQ(workdir.push.url, std::nullopt);
   EXPECT_TRUE(workdir.push.branches.empty());
   EXPECT_EQ(workdir.identity, std::nullopt);
+  EXPECT_EQ(workdir.lease_wait, std::chrono::seconds(0));
 }
 
 TEST(Settings, HoldWhatIsSaid) {
@@ -69,7 +70,8 @@ TEST(Settings, HoldWhatIsSaid) {
            "WORKDIR_01_ALLOW_HIDDEN=true\nWORKDIR_01_DISABLE_DEFAULT_DENY=true\n"
            "WORKDIR_01_EXTRA_DENY_GLOBS=*.x, v/**\nWORKDIR_01_REPO_ACTIONS_JSON={\"a\": 1}\n"
            "WORKDIR_01_PUSH_URL=file:///srv/r.git\nWORKDIR_01_PUSH_BRANCHES=main,release/*\n"
-           "WORKDIR_01_GIT_USER_NAME=A B\nWORKDIR_01_GIT_USER_EMAIL=a@b.example\n"));
+           "WORKDIR_01_GIT_USER_NAME=A B\nWORKDIR_01_GIT_USER_EMAIL=a@b.example\n"
+           "WORKDIR_01_LEASE_WAIT_SECONDS=30\n"));
 
   EXPECT_EQ(settings.socket_path, "/run/s");
   EXPECT_EQ(settings.key_file, "/etc/k");
@@ -93,6 +95,7 @@ TEST(Settings, HoldWhatIsSaid) {
   EXPECT_EQ(workdir.push.branches, (std::vector<std::string>{"main", "release/*"}));
   EXPECT_EQ(workdir.identity->name, "A B");
   EXPECT_EQ(workdir.identity->email, "a@b.example");
+  EXPECT_EQ(workdir.lease_wait, std::chrono::seconds(30));
 }
 
 TEST(Settings, TakeAnEmptyValueForTheDefault) {
@@ -198,6 +201,7 @@ TEST(Settings, TakeNumbersToTheirBoundsAndNotOneMore) {
                  "MAX_TOOL_RESPONSE_CHARS");
   expect_refused("MAX_TOOL_RESPONSE_CHARS=" + std::to_string(Limits::kMostChars + 1) + "\n",
                  "MAX_TOOL_RESPONSE_CHARS");
+  expect_refused(kWorkdir + "WORKDIR_01_LEASE_WAIT_SECONDS=31\n", "WORKDIR_01_LEASE_WAIT_SECONDS");
   for (const char* text : {"0", "-1", "+1", "1.0", "1e3", "nan", "inf", "0x10", "1 000", "' 5'", "5k",
                            "99999999999999999999999"}) {
     expect_refused("MAX_TOOL_RESPONSE_ITEMS=" + std::string(text) + "\n", "MAX_TOOL_RESPONSE_ITEMS");
