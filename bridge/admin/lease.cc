@@ -1,15 +1,15 @@
-// repobridge lease show, lease recover: who writes in a workdir, and how it is opened to writers again after
-// one that did not end cleanly.
+// repobridge lease: who writes in a workdir (show), how it is opened to writers again after one that did not
+// end cleanly (recover), and how others take part (exec, path).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "bridge/admin/command.h"
-#include "bridge/admin/env_source.h"
+#include "bridge/admin/lease_exec.h"
+#include "bridge/admin/workdir_place.h"
 #include "bridge/audit.h"
 #include "bridge/git/repository_guard.h"
 #include "bridge/runs/lease.h"
-#include "bridge/wire/config.h"
 #include "platform/files.h"
 #include "platform/process_table.h"
 #include "platform/user.h"
@@ -23,72 +23,29 @@ using policy::Json;
 using Leftover = Result<std::optional<runs::Record>>;
 
 constexpr int kNothingDone = 1;
+constexpr int kMostWaitSeconds = 86400;
 
 struct Options {
   std::string alias;
   std::string config;
   bool yes = false;
   bool json = false;
+  std::string program;
+  std::vector<std::string> arguments;
+  int wait_seconds = 0;
 };
 
-// A workdir of the configuration, with its directory open.
-struct Place {
-  std::string alias;
-  std::string path;
-  std::string state_dir;
-  platform::UniqueFd root;
-  runs::LeasePlace lease;
-};
+using Place = WorkdirPlace;
 
-Result<Place> find_place(const Options& options) {
-  RB_TRY(const auto config, bridge_config(options.config));
-  RB_TRY(const auto policy, wire::load_bridge_policy(config));
-  const auto workdir = policy.workdirs.find(options.alias);
-  if (workdir == policy.workdirs.end()) {
-    return policy::refuse(codes::kWorkdirNotFound, "no workdir of the configuration has that alias");
-  }
-  auto root = platform::open_directory(workdir->second.path);
-  if (!root) return policy::refuse(codes::kWorkdirUnavailable, "the workdir's directory cannot be opened");
-  RB_TRY(const auto facts, platform::facts_of(root->get()));
-  return Place{.alias = options.alias,
-               .path = workdir->second.path,
-               .state_dir = policy.state_dir,
-               .root = *std::move(root),
-               .lease = runs::LeasePlace::of(policy.lock_dir, facts.identity)};
-}
-
-std::string described(const runs::Holder& holder) {
-  std::string text = holder.tool;
-  if (!holder.action.empty()) text += ", action '" + holder.action + "'";
-  return text + ", since " + holder.since + ", run " + holder.run_id;
-}
+Result<Place> find_place(const Options& options) { return find_workdir(options.alias, options.config); }
 
 std::string described(const platform::ProcessIdentity& process) {
   return "process " + std::to_string(process.pid) + (platform::may_be_alive(process) ? ", alive" : ", ended");
 }
 
-// Why the lock could not be taken, for somebody who can look after it.
-Failure held(const Place& place, const Error& error) {
-  if (error.kind != Kind::busy)
-    return policy::refuse(codes::kWorkdirUnavailable, "the workdir's lock cannot be taken: " + error.message);
-  const auto record = runs::read_record(place.lease);
-  if (!record || !*record || !platform::may_be_alive((*record)->bridge)) {
-    return policy::refuse(codes::kWorkdirBusy,
-                          "another program holds the workdir's lock; let it end, or end it, and call again");
-  }
-  const auto& writer = **record;
-  return policy::refuse(
-      codes::kWorkdirBusy,
-      "the bridge (process " + std::to_string(writer.bridge.pid) +
-          ") holds the workdir: " + described(writer.holder) +
-          (writer.unproven
-               ? ". It could not prove that everything of it is gone; stop the bridge and call again"
-               : ". Let it end, or stop the bridge, and call again"));
-}
-
 Result<runs::LockedWorkdir> take(const Place& place) {
   auto locked = runs::LockedWorkdir::lock(place.lease);
-  if (!locked) return held(place, locked.error());
+  if (!locked) return lock_refused(place, locked.error());
   return locked;
 }
 
@@ -104,7 +61,7 @@ struct Finding {
 
 Result<void> look_at_record(const runs::Record& record, Finding& finding) {
   RB_TRY(const auto boot, platform::boot_id());
-  finding.rows.push_back({"writer", described(record.holder)});
+  finding.rows.push_back({"writer", admin::described(record.holder)});
   finding.rows.push_back({"bridge", described(record.bridge)});
   if (record.supervisor) finding.rows.push_back({"supervisor", described(*record.supervisor)});
   const char* proof = "";
@@ -218,11 +175,12 @@ Result<Answer> recover(const Options& options) {
 Result<Answer> show(const Options& options) {
   RB_TRY(const auto place, find_place(options));
   const auto locked = runs::LockedWorkdir::lock(place.lease);
-  if (!locked && locked.error().kind != Kind::busy) return held(place, locked.error());
+  if (!locked && locked.error().kind != Kind::busy) return lock_refused(place, locked.error());
   Json holder;
   const char* state = "free";
   if (!locked) {
-    state = "busy";
+    const bool passes = locked.error().code == codes::kWorkdirBusy.name;
+    state = passes ? "busy" : "recovery_required";
     holder = (*locked.error().details)["holder"];
   } else if (anything_left(locked->leftover())) {
     state = "recovery_required";
@@ -239,11 +197,48 @@ Result<Answer> show(const Options& options) {
   return Answer(table(rows, Stream{}));
 }
 
+// What the command's own exit code is not mistaken for.
+Result<Answer> exec(const Options& options, const Console& console) {
+  ExecRequest request{.command = {options.program}, .wait = std::chrono::seconds(options.wait_seconds)};
+  request.command.insert(request.command.end(), options.arguments.begin(), options.arguments.end());
+  const auto code =
+      find_place(options).and_then([&](const Place& place) { return exec_under_lease(place, request); });
+  if (code) return Answer("", *code);
+  write_err(refusal_line(console.err, "repobridge lease exec", code.error()));
+  return Answer("", kExecRefused);
+}
+
+// For other programs, which lock it by flock(2).
+Result<Answer> path(const Options& options) {
+  RB_TRY(const auto place, find_place(options));
+  return Answer(place.lease.lock_path + "\n");
+}
+
 CLI::App* add(CLI::App& app, const char* name, const char* summary, const std::shared_ptr<Options>& options) {
   auto* command = app.add_subcommand(name, summary);
   command->add_option("ALIAS", options->alias, "The workdir")->required();
   command->add_option("--config", options->config,
                       "bridge.json (default: repobridge/bridge.json in the user's configuration)");
+  return command;
+}
+
+CLI::App* add_exec(CLI::App& app, const std::shared_ptr<Options>& options) {
+  auto* command =
+      add(app, "exec",
+          "Run a command as the workdir's one writer, in its directory; exit code: the command's, "
+          "128 + N when signal N ended it, 125 when refused",
+          options);
+  command->add_option("--wait", options->wait_seconds, "Seconds to wait for another writer (default: 0)")
+      ->check(CLI::Range(0, kMostWaitSeconds));
+  command->add_option("CMD", options->program, "The command, after --, and its arguments")->required();
+  // The arguments are no option of ours: the parser would make two of [a,b].
+  command->prefix_command();
+  command->final_callback([command, options] {
+    options->arguments = command->remaining();
+    if (!options->arguments.empty() && options->arguments.front() == "--") {
+      options->arguments.erase(options->arguments.begin());
+    }
+  });
   return command;
 }
 
@@ -258,8 +253,15 @@ Run attach(CLI::App& app) {
           "did, 1 when nothing was done, 2 when refused",
           options);
   recovering->add_flag("--yes", options->yes, "Do not ask");
-  return
-      [options, showing](const Console&) { return showing->parsed() ? show(*options) : recover(*options); };
+  auto* executing = add_exec(app, options);
+  auto* naming =
+      add(app, "path", "Print the workdir's lock file, which other programs lock by flock(2)", options);
+  return [options, showing, executing, naming](const Console& console) {
+    if (showing->parsed()) return show(*options);
+    if (executing->parsed()) return exec(*options, console);
+    if (naming->parsed()) return path(*options);
+    return recover(*options);
+  };
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ struct Holder {
   std::string run_id;
 };
 
+// The tool of a writer that is the administrator's own command.
+inline constexpr std::string_view kLeaseExec = "lease exec";
+
 policy::Json to_json(const Holder& holder);
 // Stands in the environment of everything that a run of the holder's starts, so that it is found again when
 // its supervisor is lost. A child can take it away; it proves nothing.

@@ -243,8 +243,9 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   spawn.argv.insert(spawn.argv.end(), request.argv.begin(), request.argv.end());
   spawn.environment = request.environment;
   spawn.environment.push_back(environment_entry(lease.holder()));
-  spawn.standard_output = out.write.get();
-  spawn.standard_error = err.write.get();
+  spawn.standard_input = request.own_streams ? STDIN_FILENO : -1;
+  spawn.standard_output = request.own_streams ? STDOUT_FILENO : out.write.get();
+  spawn.standard_error = request.own_streams ? STDERR_FILENO : err.write.get();
   spawn.passed = {control.write.get(), lease.lock(), lease.record()};
   spawn.working_directory = request.directory;
   auto supervisor = platform::ChildProcess::spawn(spawn);

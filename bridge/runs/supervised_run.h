@@ -2,7 +2,8 @@
 //
 // Promise: the program gets exactly the request's argument vector, environment and directory; its input is
 // empty. It ends by itself, at its limit, when it prints more than it may, or when the call is given up;
-// whichever comes first is the reason. run_supervised() returns only when the supervisor has ended; `proven`
+// whichever comes first is the reason. With `own_streams` input, output and errors are this process's own and
+// nothing of them is kept or bounded. run_supervised() returns only when the supervisor has ended; `proven`
 // says whether the whole tree is known to be gone: by the supervisor's word or, when it was killed, by the
 // run's control group, which its program could not leave. Output is drained to its end but kept only up to
 // its limit. Owns: everything it starts. Threads: the event loop's one. Errors: REPO_ACTION_START_FAILED when
@@ -31,6 +32,7 @@ struct RunRequest {
   int directory = -1;  // descriptor; must stay open until the run has started
   std::chrono::milliseconds limit{0};
   std::size_t max_output_bytes = 0;  // per stream
+  bool own_streams = false;          // for a program of the administrator's, at a terminal
 };
 
 struct StreamOutput {

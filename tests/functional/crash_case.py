@@ -138,10 +138,10 @@ class CrashHost(Host):
 
     # The administrator
 
-    def lease(self, verb, *more):
+    def lease(self, verb, *more, alias="app"):
         """(exit code, what it says) of `repobridge lease`."""
         done = subprocess.run(
-            [BIN / "repobridge", "lease", verb, "app", "--config", self.out / "bridge.json", *more],
+            [BIN / "repobridge", "lease", verb, alias, "--config", self.out / "bridge.json", *more],
             env=self.user.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

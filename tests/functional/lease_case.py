@@ -6,11 +6,10 @@ import fcntl
 import hashlib
 import json
 import os
-import subprocess
 
 from bridge_case import BridgeCase, shape_of
 from crash_case import CrashHost, wait_until
-from harness import BIN, PATIENCE
+from harness import BIN
 from supervisor_case import Fifo, GoFifo
 
 MISBEHAVE = BIN / "children" / "misbehave"
@@ -112,8 +111,3 @@ class LeaseCase(BridgeCase):
         with open(os.open(self.host.lock_of(alias), os.O_RDWR | os.O_CREAT, 0o600), "r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield lock
-
-    def flock(self, alias, *command):
-        """flock(1) with the documented file, which does not wait: its exit code, 1 when the lock is held."""
-        argv = ["flock", "--nonblock", "--exclusive", self.host.lock_of(alias), *command]
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, timeout=PATIENCE).returncode

@@ -247,7 +247,8 @@ TEST_F(LeaseTest, WhatCannotBeReadIsForTheAdministrator) {
 }
 
 TEST_F(LeaseTest, AnUnknownLineMakesItUnreadable) {
-  for (const char* line : {"{\"other\":1}\n", "{\"run\":{}}\n", "{\"drained\":1}\n", "[]\n", "{\"git\":{},\"run\":{}}\n"}) {
+  for (const char* line :
+       {"{\"other\":1}\n", "{\"run\":{}}\n", "{\"drained\":1}\n", "[]\n", "{\"git\":{},\"run\":{}}\n"}) {
     leave(line);
     EXPECT_EQ(code_of(value_of(LockedWorkdir::lock(place())).leftover()), "INTERNAL_ERROR") << line;
     value_of(value_of(LockedWorkdir::lock(place())).settle());
