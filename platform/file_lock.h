@@ -20,12 +20,19 @@ namespace repobridge::platform {
 class FileLock {
  public:
   static Result<FileLock> try_lock(const std::string& path);
+  // Whether the name still leads to the locked file. If not, another may hold a lock of that name.
+  [[nodiscard]] bool still_named() const;
+  // Which file is locked.
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   // A copy of it in another process keeps the lock there too.
   [[nodiscard]] int descriptor() const { return fd_.get(); }
 
  private:
-  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  FileLock(UniqueFd fd, std::string path, const FileIdentity& identity)
+      : fd_(std::move(fd)), path_(std::move(path)), identity_(identity) {}
   UniqueFd fd_;
+  std::string path_;
+  FileIdentity identity_;
 };
 
 }  // namespace repobridge::platform

@@ -30,11 +30,15 @@ Result<FileLock> FileLock::try_lock(const std::string& path) {
     if (errno != EWOULDBLOCK) return os_failure("lock a file", errno);
     return fail(Error{.kind = Kind::busy, .code = "LOCK_HELD", .message = "another process holds the lock"});
   }
+  FileLock lock(std::move(fd), path, facts.identity);
+  if (!lock.still_named()) return unsafe("the lock file was replaced while it was being locked");
+  return lock;
+}
+
+bool FileLock::still_named() const {
   struct stat named {};
-  const bool same = ::lstat(path.c_str(), &named) == 0 && named.st_dev == facts.identity.device &&
-                    named.st_ino == facts.identity.inode;
-  if (!same) return unsafe("the lock file was replaced while it was being locked");
-  return FileLock(std::move(fd));
+  return ::lstat(path_.c_str(), &named) == 0 && named.st_dev == identity_.device &&
+         named.st_ino == identity_.inode;
 }
 
 }  // namespace repobridge::platform

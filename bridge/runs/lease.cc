@@ -58,11 +58,12 @@ Result<Fields> fields_of(const Json* value) {
   return Fields::of(*value, "", codes::kInternalError);
 }
 
-std::string first_line(const Holder& holder, const Generation& generation) {
+std::string first_line(const Holder& holder, const Generation& generation, std::uint64_t lock) {
   return policy::dump_json(Json{{"version", kRecordVersion},
                                 {"generation", generation.id},
                                 {"boot", generation.boot},
                                 {"bridge", to_json(generation.process)},
+                                {"lock", lock},
                                 {"tool", holder.tool},
                                 {"action", holder.action},
                                 {"since", holder.since},
@@ -78,6 +79,8 @@ Result<Record> parse_first_line(const Json& line) {
   RB_TRY(record.boot, fields.text("boot"));
   RB_TRY(auto bridge, fields_of(fields.any("bridge")));
   RB_TRY(record.bridge, process_in(bridge));
+  RB_TRY(const auto lock, fields.number_or("lock", 0, 0, INT64_MAX));
+  record.lock = static_cast<std::uint64_t>(lock);
   RB_TRY(record.holder.tool, fields.text("tool"));
   RB_TRY(record.holder.action, fields.text("action"));
   RB_TRY(record.holder.since, fields.text("since"));
@@ -180,6 +183,18 @@ Failure held(const LeasePlace& place) {
   return busy(to_json((*record)->holder));
 }
 
+// Whether a writer that is at work locked another file than we did.
+bool locked_elsewhere(const Result<std::optional<Record>>& record, const platform::FileLock& lock) {
+  return record && *record && (*record)->lock != 0 && (*record)->lock != lock.identity().inode &&
+         may_hold(**record);
+}
+
+Failure unusable(const std::string& what) {
+  return policy::refuse(codes::kWorkdirLockUnusable,
+                        "the workdir's lock cannot be taken (" + what +
+                            "); the administrator looks at it with `repobridge lease show`");
+}
+
 }  // namespace
 
 Json to_json(const Holder& holder) {
@@ -227,9 +242,10 @@ Failure recovery_required(const std::optional<Record>& leftover) {
 Result<LockedWorkdir> LockedWorkdir::lock(LeasePlace place) {
   auto lock = platform::FileLock::try_lock(place.lock_path);
   if (!lock && lock.error().kind == Kind::busy) return held(place);
-  if (!lock) return fail(std::move(lock).error());
+  if (!lock) return unusable(lock.error().message);
   LockedWorkdir locked(*std::move(lock), std::move(place));
   locked.leftover_ = read_record(locked.place_);
+  if (locked_elsewhere(locked.leftover_, locked.lock_)) return held(locked.place_);
   return locked;
 }
 
@@ -244,8 +260,17 @@ Result<void> LockedWorkdir::settle() {
 Result<Lease> LockedWorkdir::begin(Holder holder, const Generation& generation) && {
   if (!leftover_) return recovery_required(std::nullopt);
   if (*leftover_) return recovery_required(*leftover_);
+  if (!lock_.still_named()) return unusable("the lock file was replaced");
   RB_CHECK(settle());  // of one that was not finished
-  RB_CHECK(platform::create_file(place_.record_path, first_line(holder, generation), S_IRUSR | S_IWUSR));
+  const auto line = first_line(holder, generation, lock_.identity().inode);
+  if (const auto made = platform::create_file(place_.record_path, line, S_IRUSR | S_IWUSR); !made) {
+    return unusable("its record cannot be written: " + made.error().message);
+  }
+  // Who locked another file of that name after this finds the record.
+  if (!lock_.still_named()) {
+    RB_CHECK(settle());
+    return unusable("the lock file was replaced");
+  }
   RB_TRY(auto record, platform::open_to_append(place_.record_path));
   return Lease(std::move(lock_), std::move(place_), std::move(holder), std::move(record));
 }

@@ -7,8 +7,10 @@
 // which says what a later start must know. The lock's descriptor is passed on to the helpers that work under
 // the lease, so the lock is free only when the bridge and all of them have ended. Functions that write take a
 // `const Lease&`. Another program takes part by locking the file with flock(2); it is then shown as holder
-// `external`. Owns: the lock and the record. Threads: one. Errors: WORKDIR_BUSY (details.holder),
-// WORKDIR_RECOVERY_REQUIRED (details.holder). Source: docs/ARCHITECTURE.md, "The writer lease".
+// `external`. A record of a writer that lives and locked another file means that the file was replaced under
+// it: the workdir is as busy as before. Owns: the lock and the record. Threads: one. Errors: WORKDIR_BUSY
+// (details.holder), WORKDIR_RECOVERY_REQUIRED (details.holder), WORKDIR_LOCK_UNUSABLE.
+// Source: docs/ARCHITECTURE.md, "The writer lease".
 #pragma once
 
 #include <memory>
@@ -60,7 +62,7 @@ struct Generation {
 // What a record says: lines of JSON, of which the first is the writer's own and the rest tell what it did.
 // What no line tells was not begun, since a line is written before what it tells of.
 //
-//   {"version", "generation", "boot", "bridge", "tool", "action", "since", "run_id"}
+//   {"version", "generation", "boot", "bridge", "lock", "tool", "action", "since", "run_id"}
 //   {"git": {…}}                              what of ours may stand in .git from now on; durable
 //   {"run": {"pid", "started", "receipt_sha256", "control_group"?: {"path", "confined"}}}
 //                                                   by repobridge-run, before it starts anything
@@ -78,6 +80,7 @@ struct Record {
   std::string generation;
   std::string boot;
   platform::ProcessIdentity bridge;
+  std::uint64_t lock = 0;                               // inode of the locked file; 0: not said
   policy::Json git;                                     // null: nothing
   std::optional<platform::ProcessIdentity> supervisor;  // of the last run
   std::optional<RunGroup> control_group;                // of the last run
