@@ -63,12 +63,27 @@ Result<std::shared_ptr<const wire::KeyRing>> read_keys(const policy::BridgePolic
   return std::make_shared<const wire::KeyRing>(std::move(ring));
 }
 
+// Without the padding at its end, which a reader may leave out.
+std::string base64_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  unsigned bits = 0;
+  int held = 0;
+  for (const char byte : bytes) {
+    bits = (bits << 8U) | static_cast<unsigned char>(byte);
+    for (held += 8; held >= 6; held -= 6) text += kDigits[(bits >> static_cast<unsigned>(held - 6)) & 63U];
+  }
+  if (held > 0) text += kDigits[(bits << static_cast<unsigned>(6 - held)) & 63U];
+  return text;
+}
+
 // The keys themselves must never be in an answer, in whatever form.
 std::vector<std::string> secrets_of(const wire::KeyRing& ring) {
   std::vector<std::string> secrets;
   for (const auto& [name, key] : ring) {
     secrets.push_back(key.bytes);
     secrets.push_back(platform::hex_of(key.bytes));
+    secrets.push_back(base64_of(key.bytes));
   }
   return secrets;
 }

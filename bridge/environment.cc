@@ -6,7 +6,10 @@
 #include <array>
 #include <cstdlib>
 #include <initializer_list>
+#include <map>
 
+#include "policy/codes.h"
+#include "policy/json.h"
 #include "policy/text.h"
 
 namespace repobridge::bridge {
@@ -39,6 +42,33 @@ void append(std::vector<std::string>& environment, std::initializer_list<const c
   for (const char* setting : settings) environment.emplace_back(setting);
 }
 
+using Variables = std::map<std::string, std::string>;
+
+Variables own_variables(const policy::Action& action) {
+  Variables own = action.env;
+  for (const auto& name : action.env_passthrough) {
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    if (value != nullptr) own[name] = value;
+  }
+  return own;
+}
+
+Result<void> check_variables(const Variables& own, const policy::Redactor& secrets) {
+  policy::Json refused = policy::Json::array();
+  std::size_t total = 0;
+  for (const auto& [name, value] : own) {
+    const std::size_t size = name.size() + value.size() + 2;
+    total += size;
+    if (size > policy::kMaxVariableBytes || secrets.holds_exact(value)) refused.push_back(name);
+  }
+  if (refused.empty() && total <= 2 * policy::kMaxEnvironmentBytes) return {};
+  return policy::refuse(
+      policy::codes::kActionEnvironment,
+      "the action's environment (details.names) would hold a secret of the bridge or be too large; "
+      "nothing was started. The administrator looks at its env and env_passthrough",
+      policy::Json{{"names", std::move(refused)}});
+}
+
 }  // namespace
 
 std::string safe_path(std::string_view path) {
@@ -56,7 +86,10 @@ std::vector<std::string> git_worker_environment() {
   return environment;
 }
 
-std::vector<std::string> action_environment() {
+Result<std::vector<std::string>> action_environment(const policy::Action& action,
+                                                    const policy::Redactor& secrets) {
+  const auto own = own_variables(action);
+  RB_CHECK(check_variables(own, secrets));
   auto environment = inherited(
       {"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"});
   environment.push_back(path_variable());
@@ -64,6 +97,11 @@ std::vector<std::string> action_environment() {
   append(environment,
          {"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor",
           "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1=/dev/null"});
+  for (const auto& [name, value] : own) {
+    const std::string beginning = name + "=";
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(beginning); });
+    environment.push_back(beginning + value);
+  }
   return environment;
 }
 

@@ -82,6 +82,68 @@ Result<std::map<RepoPath, std::string>> read_integrity(Fields& fields, const std
   return pins;
 }
 
+bool is_variable_name(std::string_view name) {
+  constexpr std::size_t kLongest = 256;
+  return !name.empty() && name.size() <= kLongest &&
+         std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+// What an action's environment may not say: what the bridge itself settles there, what is its own, and what
+// changes how every program is loaded. Of git's only who an author is.
+bool is_reserved_variable(std::string_view name) {
+  if (name.starts_with("GIT_AUTHOR_") || name.starts_with("GIT_COMMITTER_")) return false;
+  return name == "PATH" || name == "RB_RUN_ID" || name == "GLIBC_TUNABLES" || name.starts_with("GIT_") ||
+         name.starts_with("LD_") || name.starts_with("REPOBRIDGE_");
+}
+
+Result<void> check_variable_name(const Fields& fields, std::string_view field, std::string_view name) {
+  if (!is_variable_name(name)) {
+    return fields.refuse_field(field,
+                               "has a name that is not letters, digits and '_', beginning with no digit");
+  }
+  if (is_reserved_variable(name)) {
+    return fields.refuse_field(field,
+                               "names a variable that no action may set: PATH, RB_RUN_ID, GLIBC_TUNABLES, "
+                               "LD_…, REPOBRIDGE_…, or GIT_… but GIT_AUTHOR_… and GIT_COMMITTER_…");
+  }
+  return {};
+}
+
+Result<std::map<std::string, std::string>> read_env(Fields& fields) {
+  std::map<std::string, std::string> env;
+  const Json* value = fields.any("env");
+  if (value == nullptr) return env;
+  if (!value->is_object()) return fields.refuse_field("env", "must be an object of strings");
+  std::size_t total = 0;
+  for (const auto& [name, text] : value->items()) {
+    RB_CHECK(check_variable_name(fields, "env", name));
+    if (!text.is_string()) return fields.refuse_field("env", "must be an object of strings");
+    env[name] = text.get<std::string>();
+    const std::size_t size = name.size() + env[name].size() + 2;
+    total += size;
+    if (env[name].find('\0') != std::string::npos || size > kMaxVariableBytes) {
+      return fields.refuse_field("env", "has a value with a NUL or with more than 32768 bytes");
+    }
+  }
+  if (total > kMaxEnvironmentBytes) return fields.refuse_field("env", "has more than 131072 bytes");
+  return env;
+}
+
+Result<std::vector<std::string>> read_env_passthrough(Fields& fields,
+                                                      const std::map<std::string, std::string>& env) {
+  constexpr std::size_t kMost = 256;
+  RB_TRY(auto names, fields.optional_texts("env_passthrough"));
+  if (names.size() > kMost) return fields.refuse_field("env_passthrough", "has more than 256 names");
+  for (const auto& name : names) {
+    RB_CHECK(check_variable_name(fields, "env_passthrough", name));
+    if (env.contains(name) || std::ranges::count(names, name) > 1) {
+      return fields.refuse_field("env_passthrough", "has a name twice, or one that env sets");
+    }
+  }
+  return names;
+}
+
 Result<Action> read_action(const std::string& name, const Json& value, const std::string& variable,
                            Digests digests) {
   RB_TRY(auto fields, Fields::of(value, name, codes::kConfigInvalidSetting, variable + ": "));
@@ -103,6 +165,8 @@ Result<Action> read_action(const std::string& name, const Json& value, const std
   if (action.description && action.description->size() > kMaxDescriptionBytes) {
     return fields.refuse_field("description", "has more than 1024 bytes");
   }
+  RB_TRY(action.env, read_env(fields));
+  RB_TRY(action.env_passthrough, read_env_passthrough(fields, action.env));
   RB_CHECK(fields.nothing_else());
   return action;
 }
@@ -162,6 +226,8 @@ Json to_json(const Actions& actions) {
              {"max_output_bytes", action.max_output_bytes}};
     if (action.timeout) one["timeout_seconds"] = action.timeout->count();
     if (action.description) one["description"] = *action.description;
+    if (!action.env.empty()) one["env"] = action.env;
+    if (!action.env_passthrough.empty()) one["env_passthrough"] = action.env_passthrough;
     all[name] = std::move(one);
   }
   return all;

@@ -24,6 +24,10 @@ namespace repobridge::policy {
 // What nobody may allow more of; how long a run may take is RunLimits' (policy/policy.h).
 inline constexpr std::chrono::seconds kMaxActionTimeout{86400};
 inline constexpr std::size_t kMaxPins = 4096;
+// What an action may add to its environment, in bytes: all of it, and one variable. With argv's own bound
+// that is far from what a kernel takes (128 KiB for one string, 2 MiB for all).
+inline constexpr std::size_t kMaxEnvironmentBytes = 131072;
+inline constexpr std::size_t kMaxVariableBytes = 32768;
 
 enum class ActionArgument : std::uint8_t { none, path };
 
@@ -36,6 +40,8 @@ struct Action {
   std::optional<std::chrono::seconds> timeout;  // absent: as long as any run may take
   std::size_t max_output_bytes = 0;             // per stream
   std::optional<std::string> description;
+  std::map<std::string, std::string> env;    // beside what every action gets
+  std::vector<std::string> env_passthrough;  // names, of the bridge's own environment
 };
 
 using Actions = std::map<std::string, Action, std::less<>>;

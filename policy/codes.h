@@ -51,6 +51,7 @@ struct Code {
   X(kWorkdirUnavailable, "WORKDIR_UNAVAILABLE", unavailable) \
   X(kWorkdirBusy, "WORKDIR_BUSY", busy) \
   X(kWorkdirRecoveryRequired, "WORKDIR_RECOVERY_REQUIRED", busy) \
+  X(kActionEnvironment, "REPO_ACTION_ENVIRONMENT", forbidden) \
   X(kWorkdirLockUnusable, "WORKDIR_LOCK_UNUSABLE", unavailable) \
   /* How much at once, and how often. */ \
   X(kTooManyRuns, "TOO_MANY_RUNS", busy) \

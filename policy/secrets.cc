@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "policy/codes.h"
+#include "policy/text.h"
 
 namespace repobridge::policy {
 namespace {
@@ -159,6 +160,14 @@ std::vector<std::string_view> provider_secrets(std::string_view text) {
 Redactor::Redactor(SecretDetection mode, std::vector<std::string> exact)
     : mode_(mode), exact_(std::move(exact)) {
   std::erase_if(exact_, [](const std::string& secret) { return secret.size() < kShortestExactSecret; });
+}
+
+bool Redactor::holds_exact(std::string_view text) const {
+  const std::string lowered = lower_ascii(text);
+  return std::ranges::any_of(exact_, [&](const std::string& secret) {
+    return text.find(secret) != std::string_view::npos ||
+           lowered.find(lower_ascii(secret)) != std::string::npos;
+  });
 }
 
 Result<void> Redactor::apply(Json& value) const {

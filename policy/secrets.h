@@ -26,6 +26,8 @@ class Redactor {
  public:
   Redactor(SecretDetection mode, std::vector<std::string> exact);
   [[nodiscard]] Result<void> apply(Json& value) const;
+  // Whether one of the exact values stands in the text, in capitals or small letters, whatever the mode.
+  [[nodiscard]] bool holds_exact(std::string_view text) const;
 
  private:
   SecretDetection mode_;

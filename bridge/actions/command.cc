@@ -104,7 +104,7 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   request.control_groups = parts.control_groups;
   request.argv = action.argv;
   if (call.path) request.argv.push_back(call.path->bytes());
-  request.environment = bridge::action_environment();
+  RB_CO_TRY(request.environment, bridge::action_environment(action, parts.redactor));
   request.directory = root.get();
   request.limit = action.timeout.value_or(parts.policy.runs.longest);
   request.max_output_bytes = action.max_output_bytes;

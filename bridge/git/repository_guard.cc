@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 
 #include "platform/random.h"
@@ -71,14 +72,24 @@ Result<platform::UniqueFd> make_directory_in(int git_directory, const std::strin
   return at;
 }
 
-Failure locked_by_another(const std::string& name) {
+// null: it has gone meanwhile.
+Json age_of(int directory, const std::string& lock) {
+  const auto facts = platform::facts_at(directory, lock);
+  if (!facts || !*facts) return nullptr;
+  const auto since =
+      std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds((*facts)->modified_ns);
+  return std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(since).count());
+}
+
+Failure locked_by_another(const std::string& name, Json age_seconds) {
   const auto& code = name == kHead    ? codes::kHeadLocked
                      : name == kIndex ? codes::kIndexLocked
                                       : codes::kRefLocked;
-  return policy::refuse(code,
-                        "another git command holds its lock in .git (details.lock); call again when it has "
-                        "ended. If none runs, the file was left by a crash: its owner removes it",
-                        Json{{"lock", name + std::string(kLockSuffix)}});
+  return policy::refuse(
+      code,
+      "another git command holds its lock in .git (details.lock); call again when it has "
+      "ended. If none runs, the file was left by a crash: its owner removes it",
+      Json{{"lock", name + std::string(kLockSuffix)}, {"age_seconds", std::move(age_seconds)}});
 }
 
 Failure bad_note() {
@@ -134,7 +145,8 @@ Result<void> RepositoryGuard::take(const std::string& name) {
   Lock lock{.directory = std::move(parent), .name = last + std::string(kLockSuffix)};
   // A link is made whole or not at all, and fails when the name exists.
   if (::linkat(scratch_.get(), kLockFile, lock.directory.get(), lock.name.c_str(), 0) != 0) {
-    return errno == EEXIST ? locked_by_another(name) : os_failure("take git's lock", errno);
+    if (errno != EEXIST) return os_failure("take git's lock", errno);
+    return locked_by_another(name, age_of(lock.directory.get(), lock.name));
   }
   locks_.push_back(std::move(lock));
   return {};

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+import time
 
 from commit_case import CommitCase
 
@@ -456,7 +457,12 @@ class StateTest(CommitCase):
     def test_locks_of_others(self):
         for name, code in {"index.lock": "REPO_INDEX_LOCKED", "HEAD.lock": "REPO_HEAD_LOCKED"}.items():
             lock = self.repo.write(f".git/{name}", "someone's")
-            self.assertEqual(self.refused_and_kept(code), {"lock": name})
+            hour_ago = time.time() - 3600
+            os.utime(lock, (hour_ago, hour_ago))
+            details = self.refused_and_kept(code)
+            self.assertEqual(details["lock"], name)
+            self.assertAlmostEqual(details["age_seconds"], 3600, delta=60)
+            self.assertEqual(lock.read_text(), "someone's")
             lock.unlink()
         self.assert_committed("a")
 

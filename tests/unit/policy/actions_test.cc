@@ -65,7 +65,9 @@ TEST(Actions, HoldWhatIsSaid) {
                  {"mutates", true},
                  {"timeout_seconds", 5},
                  {"max_output_bytes", 4096},
-                 {"description", "checks"}});
+                 {"description", "checks"},
+                 {"env", {{"MODE", "fast"}, {"HOME", ""}}},
+                 {"env_passthrough", {"CC", "_x9"}}});
 
   const auto actions = value_of(read(action));
 
@@ -74,11 +76,53 @@ TEST(Actions, HoldWhatIsSaid) {
   EXPECT_EQ(actions.at("check").timeout, std::chrono::seconds(5));
   EXPECT_EQ(actions.at("check").max_output_bytes, 4096U);
   EXPECT_EQ(actions.at("check").description, "checks");
+  EXPECT_EQ(actions.at("check").env, (std::map<std::string, std::string>{{"HOME", ""}, {"MODE", "fast"}}));
+  EXPECT_EQ(actions.at("check").env_passthrough, (std::vector<std::string>{"CC", "_x9"}));
+}
+
+TEST(Actions, TakeNamesOfVariablesThatAreNotTheBridges) {
+  for (const char* name : {"A", "a_1", "_", "GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "BASH_ENV", "LDFLAGS"}) {
+    EXPECT_EQ(code_of(with("env", Json{{name, "v"}})), "OK") << name;
+    EXPECT_EQ(code_of(with("env_passthrough", Json::array({name}))), "OK") << name;
+  }
+  for (const char* name : {"", "1A", "A B", "A=B", "A-B", "\xC3\xA4", "PATH", "LD_PRELOAD", "LD_LIBRARY_PATH",
+                           "GLIBC_TUNABLES", "GIT_CONFIG_COUNT", "GIT_DIR", "GIT_WORK_TREE",
+                           "GIT_SSH_COMMAND", "RB_RUN_ID", "REPOBRIDGE_KEY_FILE"}) {
+    expect_refused(with("env", Json{{name, "v"}}), "env");
+    expect_refused(with("env_passthrough", Json::array({name})), "env_passthrough");
+  }
+  expect_refused(with("env", Json{{std::string(257, 'a'), "v"}}), "env");
+}
+
+TEST(Actions, BoundTheirEnvironment) {
+  const auto filled = [](int count, std::size_t size) {
+    Json env = Json::object();
+    for (int i = 0; i < count; ++i) env["V" + std::to_string(i)] = std::string(size - 4, 'x');
+    return env;
+  };
+  EXPECT_EQ(code_of(with("env", filled(4, kMaxVariableBytes))), "OK");
+  expect_refused(with("env", filled(5, kMaxVariableBytes)), "env");
+  expect_refused(with("env", filled(1, kMaxVariableBytes + 1)), "env");
+  expect_refused(with("env", Json{{"A", std::string("a\0b", 3)}}), "env");
+  for (const auto& value : {Json(1), Json(nullptr), Json::array({"a"})}) {
+    expect_refused(with("env", Json{{"A", value}}), "env");
+  }
+  expect_refused(with("env", Json::array({"A=b"})), "env");
+  expect_refused(with("env_passthrough", Json::array({"A", "A"})), "env_passthrough");
+  expect_refused(with("env_passthrough", "A"), "env_passthrough");
+  expect_refused(with("env_passthrough", Json(std::vector<std::string>(257, "A"))), "env_passthrough");
+}
+
+TEST(Actions, SetAVariableInOnePlace) {
+  auto action = sound();
+  action.update({{"env", {{"A", "v"}}}, {"env_passthrough", {"A"}}});
+  expect_refused(read(action), "env_passthrough");
 }
 
 TEST(Actions, AreReadBackAsTheyWereWritten) {
   auto action = sound();
   action.update({{"argument", "path"}, {"description", "d"}, {"timeout_seconds", 7}});
+  action.update({{"env", {{"A", "v"}}}, {"env_passthrough", {"B"}}});
   action["integrity"]["\"caf\\351\""] = kDigest;
   const auto actions = value_of(read(action));
 
@@ -183,7 +227,7 @@ TEST(Actions, KnowNoOtherKindAndNoOtherArgument) {
 }
 
 TEST(Actions, KnowNoOtherField) {
-  for (const char* field : {"env", "cwd", "shell", "timeout", "integritty", ""}) {
+  for (const char* field : {"cwd", "shell", "timeout", "integritty", ""}) {
     const auto actions = with(field, "x");
 
     EXPECT_EQ(code_of(actions), "CONFIG_INVALID") << field;
