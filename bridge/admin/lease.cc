@@ -62,7 +62,8 @@ struct Finding {
 Result<void> look_at_record(const runs::Record& record, Finding& finding) {
   RB_TRY(const auto boot, platform::boot_id());
   finding.rows.push_back({"writer", admin::described(record.holder)});
-  finding.rows.push_back({"bridge", described(record.bridge)});
+  const bool is_command = record.holder.tool == runs::kLeaseExec;
+  finding.rows.push_back({is_command ? "lease exec" : "bridge", described(record.bridge)});
   if (record.supervisor) finding.rows.push_back({"supervisor", described(*record.supervisor)});
   const char* proof = "";
   if (record.boot != boot) {
@@ -70,7 +71,8 @@ Result<void> look_at_record(const runs::Record& record, Finding& finding) {
   } else if (record.proven_gone(boot)) {
     proof = "everything that it began is known to be gone";
   } else if (record.unproven) {
-    proof = "the bridge could not prove that everything it began is gone";
+    proof = is_command ? "it could not prove that everything the command began is gone"
+                       : "the bridge could not prove that everything it began is gone";
   } else {
     proof = "its supervisor was ended before it could prove that everything it began is gone";
   }

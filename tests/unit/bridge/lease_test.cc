@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include "platform/digest.h"
 #include "tests/unit/details.h"
 #include "tests/unit/results.h"
@@ -230,6 +234,23 @@ TEST_F(LeaseTest, ALineThatIsNotWholeTellsNothing) {
   leave(run_line("s") + drained_line("s") + R"({"run":{"pid":7)");
 
   EXPECT_TRUE(proven_gone());
+}
+
+TEST_F(LeaseTest, CutAtAnyByteItTellsNoMoreThanItsWholeLines) {
+  leave(run_line("s") + drained_line("s") + run_line("t"));
+  std::ifstream file(place().record_path);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_EQ(std::ranges::count(whole, '\n'), 4);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    value_of(value_of(LockedWorkdir::lock(place())).settle());
+    put(whole.substr(0, length));
+    const auto lines = std::ranges::count(whole.substr(0, length), '\n');
+    const auto record = value_of(read_record(place()));
+    EXPECT_EQ(record.has_value(), lines > 0) << length;
+    if (record) {
+      EXPECT_EQ(record->runs_drained, lines == 1 || lines == 3) << length;
+    }
+  }
 }
 
 TEST_F(LeaseTest, WhatCannotBeReadIsForTheAdministrator) {
