@@ -13,7 +13,6 @@ constexpr std::size_t kMaxActions = 64;
 constexpr std::size_t kMaxArguments = 256;
 constexpr std::size_t kMaxArgumentBytes = 32768;
 constexpr std::size_t kMaxArgvBytes = 131072;
-constexpr std::size_t kDigestCharacters = 64;
 constexpr std::size_t kMaxDescriptionBytes = 1024;
 constexpr std::int64_t kDefaultOutputBytes = 1 << 20;
 constexpr std::int64_t kMaxOutputBytes = 16 << 20;
@@ -47,39 +46,6 @@ Result<ActionArgument> read_argument(Fields& fields) {
   if (!text || *text == "none") return ActionArgument::none;
   if (*text == "path") return ActionArgument::path;
   return fields.refuse_field("argument", "must be none or path");
-}
-
-Result<std::map<RepoPath, std::string>> read_integrity(Fields& fields, const std::string& variable,
-                                                       Digests digests) {
-  const Json* value = fields.any("integrity");
-  if (value == nullptr || !value->is_object() || value->empty()) {
-    return fields.refuse_field("integrity", "must be an object that pins at least one file");
-  }
-  if (value->size() > kMaxPins) return fields.refuse_field("integrity", "pins more than 4096 files");
-  const std::string where = fields.path_of("integrity");
-  std::map<RepoPath, std::string> pins;
-  for (const auto& [name, digest] : value->items()) {
-    auto path = RepoPath::parse(name);
-    if (!path) {
-      return refuse(codes::kConfigInvalidSetting,
-                    variable + ": a path in '" + where + "' is refused: " + path.error().message,
-                    Json{{"argument", where}, {"path", name}});
-    }
-    const bool usable = digest.is_string() && (digests == Digests::placeholders_allowed ||
-                                               is_sha256_hex(digest.get<std::string>()));
-    if (!usable) {
-      return refuse(
-          codes::kConfigInvalidSetting,
-          variable + ": a digest in '" + where +
-              "' is not 64 lower-case hex digits; `repobridge pin show` prints the digests to paste",
-          Json{{"argument", where}, {"path", name}});
-    }
-    if (!pins.emplace(*std::move(path), digest.get<std::string>()).second) {
-      return refuse(codes::kConfigInvalidSetting, variable + ": '" + where + "' names one file twice",
-                    Json{{"argument", where}, {"path", name}});
-    }
-  }
-  return pins;
 }
 
 bool is_variable_name(std::string_view name) {
@@ -154,7 +120,7 @@ Result<Action> read_action(const std::string& name, const Json& value, const std
   RB_TRY(action.argument, read_argument(fields));
   if (fields.any("mutates") == nullptr) return fields.refuse_field("mutates", "is missing");
   RB_TRY(action.mutates, fields.flag("mutates", true));
-  RB_TRY(action.integrity, read_integrity(fields, variable, digests));
+  RB_TRY(action.integrity, read_pins(fields, variable, digests));
   if (fields.any("timeout_seconds") != nullptr) {
     RB_TRY(const auto seconds, fields.number("timeout_seconds", 1, kMaxActionTimeout.count()));
     action.timeout = std::chrono::seconds(seconds);
@@ -172,11 +138,6 @@ Result<Action> read_action(const std::string& name, const Json& value, const std
 }
 
 }  // namespace
-
-bool is_sha256_hex(std::string_view text) {
-  return text.size() == kDigestCharacters &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 std::string_view name_of(ActionArgument argument) {
   switch (argument) {
@@ -216,13 +177,11 @@ Result<Actions> actions_from_json(const Json& value, const std::string& variable
 Json to_json(const Actions& actions) {
   Json all = Json::object();
   for (const auto& [name, action] : actions) {
-    Json pins = Json::object();
-    for (const auto& [path, digest] : action.integrity) pins[path.text()] = digest;
     Json one{{"kind", "command"},
              {"argv", action.argv},
              {"argument", name_of(action.argument)},
              {"mutates", action.mutates},
-             {"integrity", std::move(pins)},
+             {"integrity", to_json(action.integrity)},
              {"max_output_bytes", action.max_output_bytes}};
     if (action.timeout) one["timeout_seconds"] = action.timeout->count();
     if (action.description) one["description"] = *action.description;

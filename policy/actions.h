@@ -17,13 +17,12 @@
 
 #include "platform/result.h"
 #include "policy/json.h"
-#include "policy/repo_path.h"
+#include "policy/pins.h"
 
 namespace repobridge::policy {
 
 // What nobody may allow more of; how long a run may take is RunLimits' (policy/policy.h).
 inline constexpr std::chrono::seconds kMaxActionTimeout{86400};
-inline constexpr std::size_t kMaxPins = 4096;
 // What an action may add to its environment, in bytes: all of it, and one variable. With argv's own bound
 // that is far from what a kernel takes (128 KiB for one string, 2 MiB for all).
 inline constexpr std::size_t kMaxEnvironmentBytes = 131072;
@@ -36,7 +35,7 @@ struct Action {
   std::vector<std::string> argv;
   ActionArgument argument = ActionArgument::none;
   bool mutates = true;
-  std::map<RepoPath, std::string> integrity;    // SHA-256 in lower-case hex; not empty
+  Pins integrity;                               // not empty
   std::optional<std::chrono::seconds> timeout;  // absent: as long as any run may take
   std::size_t max_output_bytes = 0;             // per stream
   std::optional<std::string> description;
@@ -46,16 +45,12 @@ struct Action {
 
 using Actions = std::map<std::string, Action, std::less<>>;
 
-// Placeholders stand where a digest is still to be pasted: only `pin show` reads a file that has them.
-enum class Digests : std::uint8_t { required, placeholders_allowed };
-
 // `variable` is what errors name: the variable or file the text came from.
 Result<Actions> parse_actions(std::string_view text, const std::string& variable, Digests digests);
 
 Result<Actions> actions_from_json(const Json& value, const std::string& variable, Digests digests);
 Json to_json(const Actions& actions);
 
-bool is_sha256_hex(std::string_view text);
 std::string_view name_of(ActionArgument argument);
 
 }  // namespace repobridge::policy

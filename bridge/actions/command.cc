@@ -17,8 +17,6 @@ using policy::Action;
 using policy::Json;
 using policy::Workdir;
 
-using Pins = std::map<policy::RepoPath, std::string>;
-
 Result<platform::UniqueFd> open_root(const Workdir& workdir) {
   auto root = platform::open_directory(workdir.path);
   if (root) return root;
@@ -27,10 +25,10 @@ Result<platform::UniqueFd> open_root(const Workdir& workdir) {
       "the workdir's directory cannot be opened; the administrator must look after WORKDIR_XX_PATH");
 }
 
-asio::awaitable<Result<PinsSeen>> verify_beside(Parts& parts, int root, const Pins& pins) {
+asio::awaitable<Result<Traces>> verify_beside(Parts& parts, int root, const Action& action) {
   // The caller waits here, so both outlive the work on the other thread.
-  const auto work = [root, &pins]() -> asio::awaitable<Result<PinsSeen>> {
-    co_return verify_pins(root, pins);
+  const auto work = [root, &action]() -> asio::awaitable<Result<Traces>> {
+    co_return verify_pins(root, action);
   };
   co_return co_await asio::co_spawn(parts.hashing, work, asio::use_awaitable);
 }
@@ -76,28 +74,12 @@ Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOut
   return json;
 }
 
-// A pinned file that changed while the action ran may have been read half old, half new.
-Result<void> check_unchanged(const Result<PinsSeen>& before, const Result<PinsSeen>& after) {
-  if (after && *after == *before) return {};
-  Json paths = Json::array();
-  for (const auto& [path, facts] : *before) {
-    const bool same = after && after->contains(path) && after->at(path) == facts;
-    if (!same) paths.push_back(path.text());
-  }
-  if (!after && after.error().details) paths = after.error().details->value("paths", Json::array());
-  return policy::refuse(
-      codes::kPinMismatch,
-      "files that the action reads (details.paths) changed while it ran, so its result means "
-      "nothing; call again when nobody writes to them",
-      Json{{"paths", std::move(paths)}});
-}
-
 asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const runs::Lease& lease,
                                       const Workdir& workdir, const Action& action,
                                       policy::RunActionCall call, bool& proven) {
   RB_CO_TRY(const auto root, open_root(workdir));
   if (call.path) RB_CO_CHECK(check_argument(root.get(), *call.path));
-  const auto before = co_await verify_beside(parts, root.get(), action.integrity);
+  const auto before = co_await verify_beside(parts, root.get(), action);
   if (!before) co_return fail(before.error());
   runs::RunRequest request;
   request.supervisor = parts.programs.supervisor;
@@ -110,8 +92,8 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   request.max_output_bytes = action.max_output_bytes;
   RB_CO_TRY(const auto outcome, co_await runs::run_supervised(context, lease, std::move(request)));
   proven = outcome.proven;
-  const auto after = co_await verify_beside(parts, root.get(), action.integrity);
-  RB_CO_CHECK(check_unchanged(before, after));
+  const auto after = co_await verify_beside(parts, root.get(), action);
+  RB_CO_CHECK(check_unchanged(action, *before, after));
   co_return run_json(action, lease, outcome);
 }
 
@@ -121,7 +103,7 @@ asio::awaitable<Result<Json>> view_actions(CallContext /*context*/, Parts& parts
   RB_CO_TRY(const auto root, open_root(workdir));
   Json list = Json::array();
   for (const auto& [name, action] : workdir.actions) {
-    const auto pins = co_await verify_beside(parts, root.get(), action.integrity);
+    const auto pins = co_await verify_beside(parts, root.get(), action);
     Json one{{"name", name},
              {"kind", "command"},
              {"argument", policy::name_of(action.argument)},

@@ -1,24 +1,40 @@
 // Pinned files: are the bytes that an approved action reads still those that the administrator reviewed?
 //
-// Promise: each is opened beneath the root without following a link, must be a regular file, and is hashed
-// from that descriptor. `seen` remembers what was hashed, so that a second look tells a change in between.
-// Errors: REPO_PIN_MISMATCH with details.paths: the drifted, missing or unreadable files.
+// Promise: each name is reached component by component beneath the root without following a link, and hashed
+// from the descriptor that was reached. A trace holds what was looked at on the way, so that a second look
+// tells a change in between, also one that was undone: detected, not prevented (trace.h says how far).
+// Errors: REPO_PIN_MISMATCH with details.paths: the first hundred names that drifted, and details.more: how
+// many others. Of a pinned directory it is the directory, but for an entry that no manifest can hold.
 // Threads: any; blocks for as long as reading takes.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "platform/files.h"
+#include "bridge/actions/manifest.h"
 #include "platform/result.h"
 #include "policy/actions.h"
 
 namespace repobridge::actions {
 
-inline constexpr std::size_t kMaxPinnedBytes = std::size_t{2} << 30U;
+struct Look {
+  policy::Pin now;
+  std::string trace;
+};
 
-using PinsSeen = std::map<policy::RepoPath, platform::FileFacts>;
+// What is there now, as a pin of that kind. `parent_too`: the trace of an absent name has its directory as
+// well, where it would come and go. Errors, each with details.path: PATH_NOT_FOUND, REPO_PATH_BEYOND_LINK,
+// REPO_PATH_UNSUPPORTED_TYPE, REPO_PATH_TOO_LARGE, REPO_PATH_CHANGED, DENIED_PATH (a repository in a pinned
+// directory), REPO_PIN_MISMATCH (something is there that is pinned as absent).
+enum class AbsentTrace : std::uint8_t { way_only, parent_too };
+Result<Look> look_at(int root, const policy::RepoPath& path, policy::PinKind kind,
+                     AbsentTrace absent = AbsentTrace::way_only);
 
-Result<PinsSeen> verify_pins(int root, const std::map<policy::RepoPath, std::string>& pins);
+using Traces = std::map<policy::RepoPath, std::string>;
+
+Result<Traces> verify_pins(int root, const policy::Action& action);
+
+// Of a second look, after the action has ended.
+Result<void> check_unchanged(const policy::Action& action, const Traces& before, const Result<Traces>& after);
 
 }  // namespace repobridge::actions

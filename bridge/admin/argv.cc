@@ -23,7 +23,7 @@ Result<std::string> workdir_program(const Action& action, const ProgramSearch& s
   while (name.starts_with("./")) name.remove_prefix(2);
   const auto path = RepoPath::from_bytes(name);
   if (!path) return refuse_program(action, search, "is no path of the workdir: " + path.error().message);
-  if (!action.integrity.contains(*path)) {
+  if (!policy::covers(action.integrity, *path)) {
     return refuse_program(action, search, "is a file of the workdir, so 'integrity' must pin it");
   }
   return "./" + path->bytes();
@@ -32,7 +32,7 @@ Result<std::string> workdir_program(const Action& action, const ProgramSearch& s
 bool pinned(const std::string& path, const Action& action, const Root& root) {
   if (!path.starts_with(root.path + "/")) return false;
   const auto relative = RepoPath::from_bytes(std::string_view(path).substr(root.path.size() + 1));
-  return relative && action.integrity.contains(*relative);
+  return relative && policy::covers(action.integrity, *relative);
 }
 
 Result<void> check_hops(const Action& action, const ProgramSearch& search, const std::string& program) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "bridge/actions/pins.h"
 #include "bridge/admin/command.h"
 #include "bridge/admin/env_source.h"
-#include "bridge/admin/pins.h"
 #include "bridge/admin/roots.h"
 #include "platform/files.h"
 #include "policy/codes.h"
@@ -44,25 +44,34 @@ Result<policy::Action> find_action(const policy::WorkdirSettings& workdir, const
                             listed(actions, [](const auto& action) { return action.first; }));
 }
 
-// ASCII only, so that what a terminal shows is what is pasted.
-std::string as_json(const Pins& pins) {
-  policy::Json map = policy::Json::object();
-  for (const auto& [path, digest] : pins) map[path.text()] = digest;
-  return map.dump(-1, ' ', true) + "\n";
+// As they are now; what the pins hold so far is not looked at.
+Result<policy::Pins> pins_now(int root, const policy::Pins& pinned) {
+  policy::Pins now;
+  for (const auto& [path, pin] : pinned) {
+    RB_TRY(auto look, actions::look_at(root, path, pin.kind));
+    now.emplace(path, std::move(look.now));
+  }
+  return now;
 }
 
-std::string as_lines(const Pins& pins) {
+// ASCII only, so that what a terminal shows is what is pasted.
+std::string as_json(const policy::Pins& pins) { return to_json(pins).dump(-1, ' ', true) + "\n"; }
+
+std::string as_lines(const policy::Pins& pins) {
   std::string text;
-  for (const auto& [path, digest] : pins) text += digest + "  " + shown(path.text()) + "\n";
+  for (const auto& [path, pin] : pins) {
+    text += policy::pin_value(pin) + "  " + shown(policy::pin_name(path, pin.kind)) + "\n";
+  }
   return text;
 }
 
-std::string as_table(const Pins& now, const Pins& pinned, const Stream& stream) {
+std::string as_table(const policy::Pins& now, const policy::Pins& pinned, const Stream& stream) {
   std::vector<std::vector<std::string>> rows{{"FILE", "SHA-256 NOW", "IN THE ENV FILE"}};
-  for (const auto& [path, digest] : now) {
+  for (const auto& [path, pin] : now) {
     const auto& old = pinned.at(path);
-    const char* state = old == digest ? "the same" : policy::is_sha256_hex(old) ? "another" : "to be pasted";
-    rows.push_back({shown(path.text()), digest, state});
+    const bool pasted = old.kind == policy::PinKind::absent || policy::is_sha256_hex(old.digest);
+    const char* state = old == pin ? "the same" : pasted ? "another" : "to be pasted";
+    rows.push_back({shown(policy::pin_name(path, pin.kind)), policy::pin_value(pin), state});
   }
   return table(rows, stream) + "\n\"integrity\": " + as_json(now);
 }
@@ -77,7 +86,7 @@ Result<std::string> show(const Options& options, const Console& console) {
   RB_TRY(const auto action, find_action(workdir, options.action));
   RB_TRY(const auto root, root_of(workdir));
   RB_TRY(const auto directory, platform::open_directory(root.path));
-  RB_TRY(const auto now, digests_now(directory.get(), action.integrity));
+  RB_TRY(const auto now, pins_now(directory.get(), action.integrity));
   if (options.json) return as_json(now);
   return console.out.terminal ? as_table(now, action.integrity, console.out) : as_lines(now);
 }

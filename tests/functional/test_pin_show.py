@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from admin_support import AdminCase, BIN, CHECK_DIGEST
+from manifest import manifest_digest
 
 
 class PinShow(AdminCase):
@@ -114,6 +115,45 @@ class PinShow(AdminCase):
                                environment={"XDG_CONFIG_HOME": str(self.scratch / "config")})
 
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def fill_directory(self):
+        lib = self.work / "lib"
+        (lib / "sub").mkdir(parents=True)
+        (lib / "empty").mkdir()
+        (lib / "a.txt").write_text("a\n")
+        self.program(lib / "sub/run")
+        (lib / "a-link").symlink_to("../\"odd\"\n")
+        with open(os.path.join(os.fsencode(lib), b"a\xff\t"), "wb") as file:
+            file.write(b"x")
+        return lib
+
+    def test_a_directory_has_the_digest_of_its_manifest(self):
+        lib = self.fill_directory()
+        self.pin({"tools/check": "", "lib/": "paste"})
+
+        self.assertEqual(json.loads(self.show("--json").stdout),
+                         {"tools/check": CHECK_DIGEST, "lib/": manifest_digest(lib)})
+        self.assertIn(f"{manifest_digest(lib)}  lib/\n", self.show().stdout)
+
+    def test_what_a_manifest_cannot_hold_is_named(self):
+        lib = self.fill_directory()
+        self.pin({"tools/check": "", "lib/": ""})
+
+        os.mkfifo(lib / "sub/fifo")
+        self.assert_refused(self.show(), "'lib/sub/fifo'", "REPO_PATH_UNSUPPORTED_TYPE")
+        (lib / "sub/fifo").unlink()
+        (lib / "sub/.git").mkdir()
+        self.assert_refused(self.show(), "'lib/sub/.git'", "DENIED_PATH")
+
+    def test_what_is_pinned_as_absent_stays_so(self):
+        self.pin({"tools/check": "", "conftest.py": "absent"})
+
+        self.assertEqual(json.loads(self.show("--json").stdout),
+                         {"tools/check": CHECK_DIGEST, "conftest.py": "absent"})
+        self.assertEqual(self.show().stdout, f"absent  conftest.py\n{CHECK_DIGEST}  tools/check\n")
+        self.assertRegex(self.on_terminal(), r"conftest.py +absent +the same\n")
+        (self.work / "conftest.py").symlink_to("nowhere")
+        self.assert_refused(self.show(), "'conftest.py'", "REPO_PIN_MISMATCH")
 
     def test_a_missing_file_is_named(self):
         (self.work / "data.txt").unlink()

@@ -23,7 +23,8 @@ class SettleProgram : public Scratch {
   // argv[0] as it is kept, or the refusal.
   std::string settled(const std::string& name, const std::vector<std::string>& pinned = {"README"}) {
     policy::Action action{.name = "check", .argv = {name, "x"}};
-    for (const auto& path : pinned) action.integrity.emplace(policy::RepoPath::parse(path).value(), "");
+    for (const auto& path : pinned)
+      action.integrity.emplace(policy::RepoPath::parse(path).value(), policy::Pin{});
     const auto search_path = at("bin");
     const auto done = settle_program(action, {.roots = &*roots_,
                                               .root = &roots_->of_slot("WORKDIR_01_"),

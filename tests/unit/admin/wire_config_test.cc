@@ -16,7 +16,7 @@ policy::BridgePolicy bridge_policy() {
   workdir.rules = policy::PathRules::make({.extra_deny_globs = {"*.x"}}).value();
   workdir.push.url = policy::PushUrl::parse("git@example.org:a/b.git").value();
   policy::Action action{.name = "check", .argv = {"/bin/true"}, .max_output_bytes = 5};
-  action.integrity.emplace(policy::RepoPath::parse("a").value(), std::string(64, 'a'));
+  action.integrity.emplace(policy::RepoPath::parse("a").value(), policy::Pin{.digest = std::string(64, 'a')});
   workdir.actions.emplace("check", action);
   bridge.workdirs.emplace("demo", workdir);
   bridge.digest = platform::sha256_hex(policy::digest_input(bridge));

@@ -52,7 +52,7 @@ TEST(Actions, HaveDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(action.argv, (std::vector<std::string>{"python3", "check.py"}));
   EXPECT_EQ(action.argument, ActionArgument::none);
   EXPECT_FALSE(action.mutates);
-  EXPECT_EQ(action.integrity.at(value_of(RepoPath::parse("check.py"))), kDigest);
+  EXPECT_EQ(action.integrity.at(value_of(RepoPath::parse("check.py"))), Pin{.digest = kDigest});
   EXPECT_EQ(action.timeout, std::nullopt);
   EXPECT_EQ(action.max_output_bytes, 1U << 20U);
   EXPECT_EQ(action.description, std::nullopt);

@@ -17,8 +17,10 @@ using tests::value_of;
 RepoPath path(const char* text) { return value_of(RepoPath::parse(text)); }
 
 Action action_taking(ActionArgument argument) {
-  return {
-      .name = "x", .argv = {"true"}, .argument = argument, .integrity = {{path("f"), std::string(64, 'a')}}};
+  return {.name = "x",
+          .argv = {"true"},
+          .argument = argument,
+          .integrity = {{path("f"), Pin{.digest = std::string(64, 'a')}}}};
 }
 
 // "open" may be written, "closed" only read; a front may ask for both unless a test says otherwise.

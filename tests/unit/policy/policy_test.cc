@@ -18,15 +18,16 @@ BridgePolicy full_policy() {
   workdir.rules = value_of(PathRules::make(
       {.allow_hidden = true, .disable_default_deny = true, .extra_deny_globs = {"*.x", "v/**"}}));
   workdir.path = "/srv/host-path";
-  workdir.actions.emplace("check",
-                          Action{.name = "check",
-                                 .argv = {"host-program", "a"},
-                                 .argument = ActionArgument::path,
-                                 .mutates = true,
-                                 .integrity = {{value_of(RepoPath::parse("pinned")), std::string(64, 'a')}},
-                                 .timeout = std::chrono::seconds(7),
-                                 .max_output_bytes = 4096,
-                                 .description = "about check"});
+  workdir.actions.emplace(
+      "check",
+      Action{.name = "check",
+             .argv = {"host-program", "a"},
+             .argument = ActionArgument::path,
+             .mutates = true,
+             .integrity = {{value_of(RepoPath::parse("pinned")), Pin{.digest = std::string(64, 'a')}}},
+             .timeout = std::chrono::seconds(7),
+             .max_output_bytes = 4096,
+             .description = "about check"});
   workdir.push = {.url = value_of(PushUrl::parse("https://push.example/o/r")), .branches = {"main", "r/*"}};
   workdir.identity = GitIdentity{.name = "A B", .email = "a@b.example"};
   workdir.lease_wait = std::chrono::seconds(9);

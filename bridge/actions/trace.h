@@ -1,0 +1,28 @@
+// What would tell that somebody replaced a file and put it back: device, inode and time of change of every
+// component that was looked at.
+//
+// Promise: two traces are equal when the same things were looked at in the same order and none of them was
+// written, renamed, linked or replaced in between, as far as the file system's clock tells: a change within
+// the tick (4 to 10 ms on most machines) in which the first look found another one goes unseen. A directory
+// counts as changed when an entry was added, removed or renamed in it. Threads: a Trace belongs to one.
+// Source: inode(7), "ctime".
+#pragma once
+
+#include <string>
+
+#include "platform/digest.h"
+#include "platform/files.h"
+
+namespace repobridge::actions {
+
+class Trace {
+ public:
+  void add(const platform::FileFacts& facts);
+  // Ends it.
+  std::string text() { return digest_.hex(); }
+
+ private:
+  platform::Sha256 digest_;
+};
+
+}  // namespace repobridge::actions
