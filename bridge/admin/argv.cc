@@ -10,8 +10,9 @@ namespace {
 using policy::Action;
 using policy::RepoPath;
 
-Failure refuse_program(const Action& action, const ProgramSearch& search, const std::string& problem) {
-  const std::string argument = action.name + ".argv[0]";
+Failure refuse_program(const Action& action, const ProgramSearch& search, const std::string& problem,
+                       std::size_t element = 0) {
+  const std::string argument = action.name + ".argv[" + std::to_string(element) + "]";
   return policy::refuse(policy::codes::kConfigInvalidSetting,
                         std::string(search.variable) + ": '" + argument + "' " + problem,
                         policy::Json{{"argument", argument}});
@@ -35,9 +36,12 @@ bool pinned(const std::string& path, const Action& action, const Root& root) {
   return relative && policy::covers(action.integrity, *relative);
 }
 
-Result<void> check_hops(const Action& action, const ProgramSearch& search, const std::string& program) {
+}  // namespace
+
+Result<void> check_hops(const Action& action, std::size_t element, const ProgramSearch& search,
+                        const std::string& program) {
   const auto hops = platform::follow_program(program, search.search_path);
-  if (!hops) return refuse_program(action, search, "cannot be used: " + hops.error().message);
+  if (!hops) return refuse_program(action, search, "cannot be used: " + hops.error().message, element);
   for (const auto& hop : *hops) {
     RB_TRY(const Root* root, search.roots->holding(hop.path));
     if (root == nullptr) continue;
@@ -45,25 +49,24 @@ Result<void> check_hops(const Action& action, const ProgramSearch& search, const
     return refuse_program(
         action, search,
         (hop.runs ? "runs a file inside the workdir of " : "passes a link inside the workdir of ") +
-            root->slot + "PATH that 'integrity' does not pin");
+            root->slot + "PATH that 'integrity' does not pin",
+        element);
   }
   return {};
 }
 
-}  // namespace
-
 Result<void> settle_program(Action& action, const ProgramSearch& search) {
   std::string& name = action.argv.front();
-  if (name.starts_with('/')) return check_hops(action, search, name);
+  if (name.starts_with('/')) return check_hops(action, 0, search, name);
   if (name.find('/') != std::string::npos) {
     RB_TRY(name, workdir_program(action, search));
-    return check_hops(action, search, search.root->path + name.substr(1));
+    return check_hops(action, 0, search, search.root->path + name.substr(1));
   }
   auto found = platform::find_program(name, search.search_path);
   if (!found) return refuse_program(action, search, "cannot be used: " + found.error().message);
   if (!policy::is_utf8(*found)) return refuse_program(action, search, "leads to a path that is not UTF-8");
   name = *std::move(found);
-  return check_hops(action, search, name);
+  return check_hops(action, 0, search, name);
 }
 
 }  // namespace repobridge::admin

@@ -6,6 +6,7 @@
 // Errors: CONFIG_INVALID, naming the variable and the JSON path.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct ProgramSearch {
   std::string_view search_path;  // the administrator's PATH
   std::string_view variable;     // for errors
 };
+
+// What `program`, which an element of argv starts, leads through. The same Promise.
+Result<void> check_hops(const policy::Action& action, std::size_t element, const ProgramSearch& search,
+                        const std::string& program);
 
 Result<void> settle_program(policy::Action& action, const ProgramSearch& search);
 

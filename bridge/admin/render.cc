@@ -51,14 +51,38 @@ policy::Json summary_of(const policy::Workdir& workdir) {
   return {{"alias", workdir.alias}, {"read_only", workdir.read_only}, {"actions", std::move(actions)}};
 }
 
+policy::Json warning_json(const RenderWarning& warning) {
+  policy::Json json{{"workdir", warning.workdir},
+                    {"action", warning.action},
+                    {"reader", warning.unpinned.reader},
+                    {"pins", to_json(warning.unpinned.pins)}};
+  if (!warning.unpinned.not_pinnable.empty()) json["not_pinnable"] = warning.unpinned.not_pinnable;
+  return json;
+}
+
+// ASCII only, so that what a terminal shows is what is pasted.
+std::string warning_line(const RenderWarning& warning, const Console& console) {
+  const auto& unpinned = warning.unpinned;
+  std::string line = bold(console.err, "repobridge render") + ": action '" + warning.action + "' of '" +
+                     warning.workdir + "': " + shown(unpinned.reader) +
+                     " reads what 'integrity' does not pin";
+  if (!unpinned.pins.empty())
+    line += "; to pin it as it is now, add " + to_json(unpinned.pins).dump(-1, ' ', true);
+  for (const auto& name : unpinned.not_pinnable) line += "; '" + shown(name) + "' cannot be pinned as it is";
+  return line + "\n";
+}
+
 std::string summary(const std::string& directory, const Rendering& rendering) {
   policy::Json workdirs = policy::Json::array();
   for (const auto& [alias, workdir] : rendering.bridge.workdirs) workdirs.push_back(summary_of(workdir));
+  policy::Json warnings = policy::Json::array();
+  for (const auto& warning : rendering.warnings) warnings.push_back(warning_json(warning));
   return policy::dump_json({{"bridge", directory + "/bridge.json"},
                             {"front", directory + "/front.json"},
                             {"digest", rendering.bridge.digest},
                             {"workdirs", std::move(workdirs)},
-                            {"switched_off", rendering.switched_off}}) +
+                            {"switched_off", rendering.switched_off},
+                            {"warnings", std::move(warnings)}}) +
          "\n";
 }
 
@@ -73,6 +97,7 @@ Result<std::string> render(const Options& options, const Console& console) {
                                                .home = user.home,
                                                .search_path = search_path == nullptr ? "" : search_path}));
   RB_CHECK(publish(out, rendering));
+  for (const auto& warning : rendering.warnings) write_err(warning_line(warning, console));
   if (rendering.bridge.workdirs.empty()) {
     write_err(bold(console.err, "repobridge render") +
               ": no workdir has REPO_OPS_ENABLED=true, so callers will see no tools\n");

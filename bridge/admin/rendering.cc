@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bridge/admin/arguments.h"
 #include "bridge/admin/argv.h"
 #include "bridge/admin/env_source.h"
 #include "bridge/admin/own_files.h"
@@ -46,7 +47,8 @@ Result<void> check_timeout(const policy::Action& action, const policy::RunLimits
 }
 
 Result<policy::Workdir> render_workdir(const policy::WorkdirSettings& settings, const Roots& roots,
-                                       const policy::RunLimits& runs, const std::string& search_path) {
+                                       const policy::RunLimits& runs, const std::string& search_path,
+                                       std::vector<RenderWarning>& warnings) {
   const Root& root = roots.of_slot(settings.slot);
   policy::Workdir workdir{.alias = settings.alias,
                           .description = settings.description,
@@ -60,8 +62,13 @@ Result<policy::Workdir> render_workdir(const policy::WorkdirSettings& settings, 
   const std::string variable = actions_variable(settings);
   for (auto& [name, action] : workdir.actions) {
     RB_CHECK(check_timeout(action, runs, variable));
-    RB_CHECK(settle_program(
-        action, {.roots = &roots, .root = &root, .search_path = search_path, .variable = variable}));
+    const ProgramSearch search{
+        .roots = &roots, .root = &root, .search_path = search_path, .variable = variable};
+    RB_CHECK(settle_program(action, search));
+    RB_CHECK(check_arguments(action, search));
+    for (auto& unpinned : unpinned_reads(action, search)) {
+      warnings.push_back({.workdir = settings.alias, .action = name, .unpinned = std::move(unpinned)});
+    }
   }
   return workdir;
 }
@@ -96,7 +103,7 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   bridge.allow_unsandboxed_git = settings.allow_unsandboxed_git;
   policy::Front front{.name = kFrontName, .key_file = std::move(own.key)};
   for (const auto& one : settings.workdirs) {
-    RB_TRY(auto workdir, render_workdir(one, roots, settings.runs, request.search_path));
+    RB_TRY(auto workdir, render_workdir(one, roots, settings.runs, request.search_path, rendering.warnings));
     if (!one.repo_ops_enabled) {
       rendering.switched_off.push_back(one.alias);
       continue;

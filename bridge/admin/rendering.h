@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridge/admin/roots.h"
+#include "bridge/admin/unasked.h"
 #include "platform/result.h"
 #include "policy/settings.h"
 
@@ -22,11 +23,19 @@ struct RenderRequest {
   std::string search_path;  // the administrator's PATH
 };
 
+// What an action reads of its workdir though nothing pins it.
+struct RenderWarning {
+  std::string workdir;
+  std::string action;
+  Unpinned unpinned;
+};
+
 struct Rendering {
   policy::BridgePolicy bridge;
   std::string bridge_json;
   std::string front_json;
   std::vector<std::string> switched_off;  // aliases of workdirs without REPO_OPS_ENABLED
+  std::vector<RenderWarning> warnings;
 };
 
 Result<Rendering> make_rendering(const RenderRequest& request);

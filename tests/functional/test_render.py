@@ -10,10 +10,14 @@ import stat
 import unittest
 
 from admin_support import AdminCase, CHECK_DIGEST, ROOT, STRANGER
+from manifest import manifest_digest
 
 JSON = "WORKDIR_01_REPO_ACTIONS_JSON"
 FILE = "WORKDIR_01_REPO_ACTIONS_FILE"
 WRITABLE = {"WORKDIR_01_READ_ONLY": "false"}
+
+
+DATA_DIGEST = hashlib.sha256(b"data\n").hexdigest()
 
 
 def action(**changes):
@@ -291,6 +295,34 @@ REFUSALS = {
     "program a directory": (lambda case: actions(a=action(argv=["/usr"])), [JSON, "'a.argv[0]'"]),
     "program through a workdir": (lambda case: linked_program(case), [JSON, "'a.argv[0]'", "WORKDIR_02_PATH"]),
     "interpreter in a workdir": (lambda case: interpreted_program(case), [JSON, "'a.argv[0]'", "WORKDIR_02_PATH"]),
+    # The elements behind the program.
+    "argument unpinned": (lambda case: actions(a=action(argv=["cat", "data.txt"])),
+                          [JSON, "'a.argv[1]'", f'{{"data.txt":"{DATA_DIGEST}"}}']),
+    "argument unpinned by dots": (lambda case: actions(a=action(argv=["cat", "./tools/../data.txt"])),
+                                  ["'a.argv[1]'", f'{{"data.txt":"{DATA_DIGEST}"}}']),
+    "argument unpinned by its whole path": (lambda case: actions(a=action(argv=["cat", f"{case.work}/data.txt"])),
+                                            ["'a.argv[1]'", '"data.txt"']),
+    "argument unpinned behind an option": (lambda case: actions(a=action(argv=["make", "--file=data.txt"])),
+                                           ["'a.argv[1]'", '"data.txt"']),
+    "argument unpinned glued to an option": (lambda case: actions(a=action(argv=["make", "-fdata.txt"])),
+                                             ["'a.argv[1]'", '"data.txt"']),
+    "argument a link": (lambda case: linked_argument(case, "data.txt", "cat"), ["'a.argv[1]'", "link"]),
+    "argument behind a link": (lambda case: linked_argument(case, "tools", "cat", "/check"), ["'a.argv[1]'", "link"]),
+    "argument in another workdir": (lambda case: foreign_argument(case), ["'a.argv[1]'", "WORKDIR_02_PATH"]),
+    "script unpinned": (lambda case: actions(a=action(argv=["sh", "-eu", "data.txt"])), ["'a.argv[2]'", "data.txt"]),
+    "script missing": (lambda case: actions(a=action(argv=["sh", "later.sh"])),
+                       ["'a.argv[1]'", '{"later.sh":"absent"}']),
+    "script outside": (lambda case: actions(a=action(argv=["sh", "../x"])), ["'a.argv[1]'", "no path of the workdir"]),
+    "script a directory": (lambda case: actions(a=action(argv=["perl", "lib"])), ["'a.argv[1]'", '"lib/"']),
+    "program behind another": (lambda case: actions(a=action(argv=["env", "lib/tool"])), ["'a.argv[1]'", '"lib/tool"']),
+    "program behind another in a workdir": (lambda case: linked_behind(case), ["'a.argv[1]'", "WORKDIR_02_PATH"]),
+    "a path to an interpreter": (lambda case: actions(a=action(argv=["sh"], argument="path")), ["'a.argument'", "script"]),
+    "a path to an interpreter with options": (
+        lambda case: actions(a=action(argv=["perl", "-w", "-I", "lib"], argument="path")), ["'a.argument'"]),
+    "a path to an interpreter by env": (
+        lambda case: actions(a=action(argv=["/usr/bin/env", "A=b", "bash"], argument="path")), ["'a.argument'"]),
+    "a path to what starts programs": (lambda case: actions(a=action(argv=["timeout", "5"], argument="path")),
+                                       ["'a.argument'"]),
     "actions file relative": (lambda case: {**WRITABLE, FILE: "actions.json"}, [FILE, "absolute"]),
     "actions file missing": (lambda case: {**WRITABLE, FILE: f"{case.out}/none"}, [FILE]),
     "actions file open": (lambda case: actions_file(case, mode=0o620), [FILE]),
@@ -352,6 +384,23 @@ def interpreted_program(case):
     return {**actions(a=action(argv=["tool"])), "WORKDIR_02_ALIAS": "b", "WORKDIR_02_PATH": case.other}
 
 
+def linked_argument(case, name, program, below=""):
+    (case.work / "linked").symlink_to(name)
+    return actions(a=action(argv=[program, f"linked{below}"]))
+
+
+def foreign_argument(case):
+    (case.other / "x").write_text("")
+    return {**actions(a=action(argv=["cat", f"{case.other}/x"])), "WORKDIR_02_ALIAS": "b",
+            "WORKDIR_02_PATH": case.other}
+
+
+def linked_behind(case):
+    case.program(case.other / "real")
+    (case.bin / "tool").symlink_to(case.other / "real")
+    return {**actions(a=action(argv=["env", "tool"])), "WORKDIR_02_ALIAS": "b", "WORKDIR_02_PATH": case.other}
+
+
 def actions_file(case, mode=0o600, directory=None, link=False, text=None, owner=None):
     path = (directory or case.out) / "actions.json"
     path.write_text(text or json.dumps({"a": action()}))
@@ -379,6 +428,12 @@ def planted(case, name, what):
 class Refusals(AdminCase):
     """One test for each row of REFUSALS, added below."""
 
+    def setUp(self):
+        super().setUp()
+        (self.work / "data.txt").write_text("data\n")
+        (self.work / "lib").mkdir()
+        self.program(self.work / "lib/tool")
+
     def refuse(self, change, named):
         self.assert_rendered(self.render(self.settings()))
         self.write_env(self.settings(**(change(self) or {})))
@@ -400,6 +455,123 @@ def add_tests():
     for name, (change, named) in REFUSALS.items():
         slug = "".join(c if c.isalnum() else "_" for c in name)
         setattr(Refusals, f"test_{slug}", lambda self, c=change, n=named: self.refuse(c, n))
+
+
+class Arguments(AdminCase):
+    """What argv may hold behind the program."""
+
+    def assert_accepted(self, **changes):
+        self.assertEqual(self.render(self.settings(**actions(a=action(**changes)))).returncode, 0)
+
+    def test_what_is_pinned_may_be_named(self):
+        (self.work / "data.txt").write_text("data\n")
+        pins = {"tools/check": CHECK_DIGEST, "data.txt": DATA_DIGEST}
+        self.assert_accepted(argv=["cat", "data.txt", "./data.txt", f"{self.work}/data.txt"], integrity=pins)
+        self.assert_accepted(argv=["sh", "tools/check"])
+        self.assert_accepted(argv=["sh", "tools/check"], integrity={"tools/": CHECK_DIGEST})
+        self.assert_accepted(argv=["env", "tools/check", "-x"])
+
+    def test_what_names_no_file_of_a_workdir_may_be_named(self):
+        self.assert_accepted(argv=["cat", "no-such-file", "--option=x", "/etc/passwd", "-", ".", "tools", "", "a\nb"])
+
+    def test_a_path_behind_a_script_is_an_argument(self):
+        self.assert_accepted(argv=["sh", "-eu", "tools/check"], argument="path")
+        self.assert_accepted(argv=["sh", "-c", "cat \"$1\"", "sh"], argument="path")
+        self.assert_accepted(argv=["./tools/check"], argument="path")
+        self.assert_accepted(argv=["wc", "-l"], argument="path")
+
+
+class Warnings(AdminCase):
+    """What a tool reads unasked is told, with the pins to add, and nothing is refused for it."""
+
+    def warned(self, **changes):
+        """reader → (pins, what cannot be pinned)."""
+        done = self.render(self.settings(**actions(check=action(**changes))))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        warnings = json.loads(done.stdout)["warnings"]
+        self.assertEqual(done.stderr.count("\n"), len(warnings))
+        for warning, line in zip(warnings, done.stderr.splitlines()):
+            self.assertEqual((warning["workdir"], warning["action"]), ("demo", "check"))
+            self.assertTrue(line.startswith("repobridge render: action 'check' of 'demo': "), line)
+            self.assertIn(json.dumps(warning["pins"], separators=(",", ":"), sort_keys=True), line)
+        return {one["reader"]: (one["pins"], one.get("not_pinnable", [])) for one in warnings}
+
+    def tool(self, name):
+        self.program(self.bin / name)
+        return name
+
+    def test_the_pins_to_add_are_those_of_now(self):
+        (self.work / "package.json").write_text("{}\n")
+        modules = self.work / "node_modules"
+        (modules / "a").mkdir(parents=True)
+        (modules / "a/index.js").write_text("x\n")
+        (modules / "link").symlink_to("a")
+
+        warned = self.warned(argv=[self.tool("npm"), "test"])
+
+        pins = {"package.json": hashlib.sha256(b"{}\n").hexdigest(), "node_modules/": manifest_digest(modules),
+                ".npmrc": "absent", "package-lock.json": "absent"}
+        self.assertEqual(warned, {"npm": (pins, [])})
+        self.assertEqual(self.warned(argv=["npm", "test"], integrity={"tools/check": CHECK_DIGEST, **pins}), {})
+
+    def test_what_cannot_be_pinned_is_named(self):
+        (self.work / "uv.toml").symlink_to("elsewhere")
+        (self.work / ".venv/.git").mkdir(parents=True)
+
+        pins, not_pinnable = self.warned(argv=[self.tool("uv"), "sync"])["uv"]
+
+        self.assertEqual(pins["uv.lock"], "absent")
+        self.assertEqual(sorted(not_pinnable), [".venv/", "uv.toml"])
+
+    def test_a_tool_is_found_behind_what_starts_it(self):
+        self.tool("python3.11")
+        self.tool("pytest")
+        self.tool("make")
+        for argv, readers in ((["env", "python3.11", "-m", "pytest"], {"python", "pytest"}),
+                              (["timeout", "5", "make", "all"], {"make"}),
+                              (["sh", "-c", "make all"], {"make"}),
+                              ([f"{self.bin}/python3.11", "-c", "1"], {"python"}),
+                              (["echo", "make"], set())):
+            with self.subTest(argv):
+                self.assertEqual(set(self.warned(argv=argv)), readers)
+
+    def test_the_interpreter_of_a_script_reads_too(self):
+        self.tool("python3")
+        text = f"#!{self.bin}/python3\n"
+        self.program(self.work / "tools/check", text)
+
+        pins, _ = self.warned()["python"]
+
+        self.assertEqual(pins["conftest.py"], "absent")
+        self.assertEqual(pins["tools/"], manifest_digest(self.work / "tools"))
+        self.assertIn("tools/", self.warned(argv=["python3", "tools/check"])["python"][0])
+
+    def test_a_makefile_names_more(self):
+        (self.work / "Makefile").write_text("include rules.mk $(MORE)\n-include gone.mk ../up.mk\n")
+        (self.work / "rules.mk").write_text("x\n")
+
+        pins, _ = self.warned(argv=[self.tool("make")])["make"]
+
+        self.assertEqual(pins, {"Makefile": hashlib.sha256((self.work / "Makefile").read_bytes()).hexdigest(),
+                                "GNUmakefile": "absent", "makefile": "absent",
+                                "rules.mk": hashlib.sha256(b"x\n").hexdigest(), "gone.mk": "absent"})
+
+    def test_directories_and_code_are_looked_at(self):
+        (self.work / "data.txt").write_text("data\n")
+
+        warned = self.warned(argv=["sh", "-c", "cat data.txt none.txt", "tools"], integrity={"x": CHECK_DIGEST})
+
+        self.assertEqual(warned, {"argv[2]": ({"data.txt": DATA_DIGEST}, []),
+                                  "argv[3]": ({"tools/": manifest_digest(self.work / "tools")}, [])})
+
+    def test_names_are_escaped(self):
+        (self.work / "evil\x1b[2J").write_text("x")
+
+        self.write_env(self.settings(**actions(check=action(argv=["sh", "-c", "cat evil\x1b[2J"]))))
+        done = self.render()
+
+        self.assertNotIn("\x1b", done.stderr + done.stdout)
+        self.assertIn("evil", done.stderr)
 
 
 class OtherRefusals(AdminCase):
