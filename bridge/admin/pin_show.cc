@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "bridge/actions/pins.h"
-#include "bridge/admin/command.h"
 #include "bridge/admin/env_source.h"
+#include "bridge/admin/pin.h"
 #include "bridge/admin/roots.h"
 #include "platform/files.h"
 #include "policy/codes.h"
@@ -91,21 +91,18 @@ Result<std::string> show(const Options& options, const Console& console) {
   return console.out.terminal ? as_table(now, action.integrity, console.out) : as_lines(now);
 }
 
-Run attach(CLI::App& app) {
+}  // namespace
+
+Subcommand add_pin_show(CLI::App& pin) {
   const auto options = std::make_shared<Options>();  // shared: the parser writes it, the Run reads it later
-  app.require_subcommand(1);
-  auto* command = app.add_subcommand(
-      "show", "Print the current digests of the files that an action's integrity map names");
+  auto* command =
+      pin.add_subcommand("show", "Print what an action's integrity map names as it is now, to be pasted");
   command->add_option("ALIAS", options->alias, "The workdir")->required();
   command->add_option("ACTION", options->action, "The action")->required();
   command->add_option("--env-file", options->env_file,
                       "The env file (default: repobridge/repobridge.env in the user's configuration)");
   command->add_flag("--json", options->json, "The map as JSON, to paste");
-  return [options](const Console& console) { return show(*options, console); };
+  return {.app = command, .run = [options](const Console& console) { return show(*options, console); }};
 }
-
-}  // namespace
-
-const Command kPin{.name = "pin", .summary = "Look at the files that actions pin", .attach = attach};
 
 }  // namespace repobridge::admin

@@ -16,6 +16,7 @@
 #include "bridge/git/diff.h"
 #include "bridge/git/grounds.h"
 #include "bridge/git/outgoing.h"
+#include "bridge/git/pinned_version.h"
 #include "bridge/git/push_plan.h"
 #include "bridge/git/repository.h"
 #include "bridge/git/status.h"
@@ -143,6 +144,15 @@ Result<Json> do_inspect_outgoing(const Repository& repository, Fields& fields) {
   return inspect_outgoing(repository, outgoing, rules);
 }
 
+Result<Json> do_since_pinned(const Repository& repository, Fields& fields) {
+  RB_TRY(const auto name, fields.text("path"));
+  RB_TRY(auto path, policy::RepoPath::parse(name));
+  RB_TRY(auto digest, fields.text("digest"));
+  RB_TRY(const auto most, fields.number("max_patch_bytes", 0, INT32_MAX));
+  const PinnedFile pinned{.path = std::move(path), .digest = std::move(digest)};
+  return since_pinned(repository, pinned, static_cast<std::size_t>(most));
+}
+
 Result<Json> do_track(const Repository& repository, Fields& fields) {
   RB_TRY(const auto tracking, fields.text("tracking"));
   RB_TRY(const auto oid, read_oid(fields, "oid"));
@@ -157,11 +167,12 @@ struct Operation {
   std::string_view name;
   Result<Json> (*perform)(const Repository&, Fields&);
 };
-constexpr std::array<Operation, 6> kOperations{{{"status", do_status},
+constexpr std::array<Operation, 7> kOperations{{{"status", do_status},
                                                 {"diff", do_diff},
                                                 {"commit", do_commit},
                                                 {"plan_push", do_plan_push},
                                                 {"inspect_outgoing", do_inspect_outgoing},
+                                                {"since_pinned", do_since_pinned},
                                                 {"track", do_track}}};
 
 // What a worker is from its first message on: of one repository, with one power.

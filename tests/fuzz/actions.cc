@@ -3,6 +3,7 @@
 #include "policy/actions.h"
 
 #include "policy/codes.h"
+#include "policy/invocation.h"
 #include "tests/fuzz/target.h"
 
 namespace repobridge::fuzz {
@@ -20,6 +21,14 @@ void one_input(std::string_view bytes) {
   for (const auto& [name, action] : *actions) {
     must(!action.argv.empty() && !action.argv.front().empty(), "an action has a program");
     must(!action.integrity.empty(), "an action pins a file");
+    for (const auto& [path, pin] : action.integrity) {
+      const bool absent = pin.kind == policy::PinKind::absent;
+      must(absent ? pin.digest.empty() : policy::is_sha256_hex(pin.digest), "a pin is a digest or absent");
+      must(policy::covers(action.integrity, path), "a pin covers its own path");
+    }
+    const auto invocation = policy::read_invocation(action.argv);
+    for (const auto& one : invocation.executed)
+      must(one.element < action.argv.size(), "argv has what is executed");
     const auto timeout = action.timeout.value_or(policy::kMaxActionTimeout);
     must(timeout <= policy::kMaxActionTimeout && timeout.count() > 0, "a run has an end");
   }
