@@ -13,7 +13,6 @@ namespace codes = policy::codes;
 using platform::OpenAs;
 using platform::UniqueFd;
 using policy::Json;
-using policy::Pin;
 using policy::PinKind;
 using policy::RepoPath;
 
