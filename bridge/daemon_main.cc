@@ -18,7 +18,6 @@
 #include "bridge/administrator_key.h"
 #include "bridge/git/transport.h"
 #include "bridge/log.h"
-#include "bridge/notify.h"
 #include "bridge/parts.h"
 #include "bridge/recovery.h"
 #include "bridge/server.h"
@@ -28,6 +27,7 @@
 #include "platform/file_lock.h"
 #include "platform/files.h"
 #include "platform/random.h"
+#include "platform/readiness.h"
 #include "policy/codes.h"
 
 namespace {
@@ -121,7 +121,7 @@ asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts
   co_await bridge::recover_workdirs(executor, parts);
   // Only now has an earlier life's push ended that may have worked there.
   git::Transport::remove_leftovers(parts.policy.state_dir);
-  bridge::tell_ready(ready_fd);
+  platform::tell_ready(ready_fd);
   bridge::log_event("ready");
   co_await server.run();
   co_await until_idle(executor, parts.runs);

@@ -63,8 +63,12 @@ asio::awaitable<Result<void>> exchange_hello(wire::Channel& channel, const Parts
   co_return co_await send(channel, answer);
 }
 
-asio::awaitable<Result<wire::Request>> read_request(wire::Channel& channel) {
-  RB_CO_TRY(const auto message, co_await next_message(channel, Deadline::after(wire::kIdleLimit)));
+// Nothing from a front that only asked whether we are here.
+asio::awaitable<Result<std::optional<wire::Request>>> read_request(wire::Channel& channel) {
+  const auto deadline = Deadline::after(wire::kIdleLimit);
+  RB_CO_TRY(const auto body, co_await channel.read(wire::kMaxRequestBytes, deadline));
+  if (!body) co_return std::nullopt;
+  RB_CO_TRY(const auto message, wire::decode_from_client(*body));
   const auto* request = std::get_if<wire::Request>(&message);
   if (request != nullptr) co_return *request;
   co_return policy::refuse(codes::kInvalidRequest, "the second message must be a request");
@@ -116,7 +120,7 @@ asio::awaitable<void> report(std::shared_ptr<Call> call) {
 
 asio::awaitable<Result<void>> converse(asio::any_io_executor executor, Parts& parts, wire::Channel channel,
                                        std::stop_token shutdown) {
-  auto request = Result<wire::Request>(policy::refuse(codes::kInternalError, "no request was read"));
+  auto request = Result<std::optional<wire::Request>>(std::nullopt);
   auto ready = co_await exchange_hello(channel, parts);
   if (ready) {
     request = co_await read_request(channel);
@@ -127,10 +131,11 @@ asio::awaitable<Result<void>> converse(asio::any_io_executor executor, Parts& pa
     (void)co_await send(channel, outcome_of(ready.error()));
     co_return ready;
   }
+  if (!*request) co_return Result<void>();
   auto call = std::make_shared<Call>(executor, std::move(channel));
   const std::stop_callback on_shutdown(shutdown, [call] { call->give_up.request_stop(); });
   asio::co_spawn(executor, listen_for_cancel(call), asio::detached);
-  start_work(executor, parts, *std::move(request), call);
+  start_work(executor, parts, **std::move(request), call);
   co_await report(call);
   co_return Result<void>();
 }

@@ -64,6 +64,14 @@ class BridgeCall {
     call->end(std::move(outcome));
   }
 
+  static asio::awaitable<Result<void>> probe(std::shared_ptr<BridgeCall> call) {
+    RB_CO_CHECK(co_await call->connect());
+    auto refused = co_await call->greet();
+    if (!refused) co_return fail(std::move(refused).error());
+    if (!*refused) co_return Result<void>();
+    co_return policy::refuse(codes::kBridgeUnavailable, "the bridge refuses this front");
+  }
+
   void cancel() {
     if (cancelled_) return;
     cancelled_ = true;
@@ -77,13 +85,17 @@ class BridgeCall {
   }
 
  private:
-  asio::awaitable<Result<wire::Outcome>> perform() {
+  asio::awaitable<Result<void>> connect() {
     auto key = wire::read_key(options_.address.key_name, options_.address.key_file);
     if (!key) co_return fail(std::move(key).error());
     auto connected = co_await wire::connect_channel(executor_, options_.address.socket_path, *std::move(key));
     if (!connected) co_return about_connection(connected.error());
     channel_ = std::make_shared<wire::Channel>(*std::move(connected));
+    co_return Result<void>();
+  }
 
+  asio::awaitable<Result<wire::Outcome>> perform() {
+    RB_CO_CHECK(co_await connect());
     auto refused = co_await greet();
     if (!refused) co_return fail(std::move(refused).error());
     if (*refused) co_return **std::move(refused);
@@ -176,6 +188,10 @@ CancelCall BridgeClient::start(wire::Request request, CallHandlers handlers) {
     call->end(policy::refuse(codes::kInternalError, "the call failed in the front"));
   });
   return [call] { call->cancel(); };
+}
+
+asio::awaitable<Result<void>> BridgeClient::probe() {
+  return BridgeCall::probe(std::make_shared<BridgeCall>(executor_, options_, wire::Request{}, CallHandlers{}));
 }
 
 }  // namespace repobridge::mcp

@@ -32,6 +32,9 @@ class BridgeClient {
 
   CancelCall start(wire::Request request, CallHandlers handlers);
 
+  // Whether the bridge answers a hello, with what it would refuse a call with.
+  asio::awaitable<Result<void>> probe();
+
  private:
   asio::any_io_executor executor_;
   Options options_;

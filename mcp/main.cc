@@ -1,7 +1,4 @@
-// repobridge-mcp: the front. Speaks MCP with one client and asks the bridge; has no authority of its own.
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-
+// repobridge-mcp: the front. Speaks MCP with its clients and asks the bridge; has no authority of its own.
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -13,6 +10,8 @@
 #include "bridge/wire/config.h"
 #include "bridge/wire/frame.h"
 #include "mcp/bridge_client.h"
+#include "mcp/http_main.h"
+#include "mcp/log.h"
 #include "mcp/server.h"
 #include "mcp/session.h"
 #include "mcp/stdio.h"
@@ -31,6 +30,7 @@ constexpr std::chrono::milliseconds kFlushPatience{50};
 struct Options {
   std::string config;
   bool stdio = false;
+  mcp::HttpOptions http;
 };
 
 // Nothing when the program has done what was asked of it, or cannot; `status` says which.
@@ -41,7 +41,16 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   app.add_option("--config", options.config, "front.json, as `repobridge render` writes it")
       ->required()
       ->type_name("FILE");
-  app.add_flag("--stdio", options.stdio, "speak over standard input and output")->required();
+  auto* ways = app.add_option_group("ways", "How clients come; --stdio alone, or the others together");
+  auto* stdio = ways->add_flag("--stdio", options.stdio, "speak over standard input and output");
+  auto* http = ways->add_option("--http", options.http.address, "serve Streamable HTTP at ADDRESS:PORT/mcp");
+  auto* local = ways->add_option("--unix", options.http.local_path, "the same on a local socket, for this user");
+  ways->require_option(1, 2);
+  stdio->excludes(http)->excludes(local);
+  app.add_option("--metrics", options.http.status_address, "serve /healthz, /readyz and /metrics there")
+      ->excludes(stdio);
+  app.add_option("--ready-fd", options.http.ready_fd, "descriptor that gets a line when clients may come")
+      ->excludes(stdio);
   try {
     app.parse(argc, argv);
     return options;
@@ -60,12 +69,8 @@ int refuse(const std::string& what, const Error& error) {
 }
 
 // The parts, each handed what it needs, until the client or a signal ends it.
-void serve(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPolicy policy,
+void serve_stdio(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPolicy policy,
            const repobridge::platform::User& user) {
-  spdlog::logger log("repobridge-mcp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  log.set_level(spdlog::level::warn);
-  log.flush_on(spdlog::level::warn);
-
   asio::io_context io(1);
   const auto still_serving = asio::make_work_guard(io);
   mcp::BridgeClient bridge(io.get_executor(), {.address = policy.bridge, .policy_digest = policy.digest});
@@ -80,10 +85,7 @@ void serve(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPolicy pol
        .start_call = [&bridge](
                          auto request,
                          auto handlers) { return bridge.start(std::move(request), std::move(handlers)); },
-       .report =
-           [&log](const Error& error) {
-             log.warn("a call failed: " + error.code + ", errno " + std::to_string(error.os_code));
-           }});
+       .report = mcp::log_failed_call});
   mcp::Stdio stdio(std::move(client), std::move(wake), repobridge::wire::kMaxRequestBytes,
                    {.post = [&io](auto task) { asio::post(io, std::move(task)); },
                     .line = [&session](const mcp::Line& line) { session.receive(line); },
@@ -98,22 +100,33 @@ void serve(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPolicy pol
   stdio.stop(kFlushPatience);
 }
 
+int run_stdio(const Options& options) {
+  auto client = mcp::take_over_standard_streams();
+  if (!client) return refuse("", client.error());
+  auto wake = mcp::new_pipe();
+  if (!wake) return refuse("", wake.error());
+  auto policy = repobridge::wire::load_front_policy(options.config);
+  if (!policy) return refuse("the file of --config: ", policy.error());
+  const auto user = repobridge::platform::current_user();
+  if (!user) return refuse("", user.error());
+  serve_stdio(*std::move(client), *std::move(wake), *std::move(policy), *user);
+  return 0;
+}
+
+int run_http(const Options& options) {
+  auto policy = repobridge::wire::load_front_policy(options.config);
+  if (!policy) return refuse("the file of --config: ", policy.error());
+  const auto served = mcp::serve_http(*std::move(policy), options.http);
+  return served ? 0 : refuse("", served.error());
+}
+
 int run(int argc, char** argv) {
   int status = 0;
   const auto options = read_options(argc, argv, status);
   if (!options) return status;
   (void)std::signal(SIGPIPE, SIG_IGN);  // a client that is gone shows as an error of the write
-
-  auto client = mcp::take_over_standard_streams();
-  if (!client) return refuse("", client.error());
-  auto wake = mcp::new_pipe();
-  if (!wake) return refuse("", wake.error());
-  auto policy = repobridge::wire::load_front_policy(options->config);
-  if (!policy) return refuse("the file of --config: ", policy.error());
-  const auto user = repobridge::platform::current_user();
-  if (!user) return refuse("", user.error());
-  serve(*std::move(client), *std::move(wake), *std::move(policy), *user);
-  return 0;
+  mcp::start_log();
+  return options->stdio ? run_stdio(*options) : run_http(*options);
 }
 
 }  // namespace

@@ -71,33 +71,47 @@ std::optional<std::string> envelope_fault(const Json& params) {
 
 Json supported_versions() { return Json(kModernRevisions); }
 
-RpcError unsupported(const std::string& requested) {
-  return RpcError{.code = kUnsupportedRevision,
-                  .message = "the protocol revision of the request is not served",
-                  .data = Json{{"supported", supported_versions()}, {"requested", requested}}};
-}
-
 // Which era the request belongs to, rung by rung; the order is part of the protocol.
 tl::expected<Era, RpcError> era_of(const RpcRequest& request) {
-  const Json* claim = meta_member(request.params, kVersionKey);
-  if (claim == nullptr) return Era::legacy;
-
-  const auto fault = envelope_fault(request.params);
-  const bool names_modern = claim->is_string() && claim->get_ref<const std::string&>() >= kFirstModern;
-  // Only a sound modern envelope makes a modern request of what is by its name the legacy greeting.
-  if (request.method == "initialize" && (fault || !names_modern)) return Era::legacy;
-  if (fault) return invalid_params(*fault);
-
-  const auto& version = claim->get_ref<const std::string&>();
-  if (std::ranges::find(kModernRevisions, version) == kModernRevisions.end()) {
-    return Refusal(unsupported(version));
-  }
+  const Claim claim = claim_of(request.method, request.params);
+  if (!claim.modern) return Era::legacy;
+  if (claim.fault) return invalid_params(*claim.fault);
+  if (!claim.served) return Refusal(unsupported_revision(claim.version));
   return Era::modern;
 }
 
 Json capabilities() { return Json{{"tools", Json::object()}}; }
 
 }  // namespace
+
+Claim claim_of(std::string_view method, const Json& params) {
+  const Json* named = meta_member(params, kVersionKey);
+  if (named == nullptr) return {};
+  Claim claim{.modern = true, .fault = envelope_fault(params)};
+  const bool modern = named->is_string() && names_modern_revision(named->get_ref<const std::string&>());
+  // Only a sound modern envelope makes a modern request of what is by its name the legacy greeting.
+  if (method == "initialize" && (claim.fault || !modern)) return {};
+  if (claim.fault) return claim;
+  claim.version = named->get<std::string>();
+  claim.served = std::ranges::find(kModernRevisions, claim.version) != kModernRevisions.end();
+  return claim;
+}
+
+bool is_legacy_revision(std::string_view version) {
+  return std::ranges::find(kLegacyRevisions, version) != kLegacyRevisions.end();
+}
+
+bool names_modern_revision(std::string_view version) { return version >= kFirstModern; }
+
+std::string missing_envelope_text() {
+  return std::string("the header names a modern revision, but '_meta' of the request lacks ").append(kVersionKey);
+}
+
+RpcError unsupported_revision(const std::string& requested) {
+  return RpcError{.code = kUnsupportedRevision,
+                  .message = "the protocol revision of the request is not served",
+                  .data = Json{{"supported", supported_versions()}, {"requested", requested}}};
+}
 
 tl::expected<Decision, RpcError> decide(const RpcRequest& request) {
   const Json* meta = member(request.params, "_meta");

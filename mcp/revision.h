@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "mcp/json_rpc.h"
@@ -28,6 +29,21 @@ struct Decision {
 };
 
 tl::expected<Decision, RpcError> decide(const RpcRequest& request);
+
+// What a message says of its revision, for a transport that has more to compare it with.
+struct Claim {
+  bool modern = false;               // it has an envelope that makes it modern, sound or not
+  std::optional<std::string> fault;  // what is wrong with the envelope
+  std::string version;               // which it names, when nothing is wrong
+  bool served = false;
+};
+Claim claim_of(std::string_view method, const Json& params);
+
+bool is_legacy_revision(std::string_view version);
+bool names_modern_revision(std::string_view version);
+// The key without which a request is not modern.
+std::string missing_envelope_text();
+RpcError unsupported_revision(const std::string& requested);
 
 // What a client may show or log about us.
 struct ServerInfo {

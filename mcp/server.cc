@@ -7,6 +7,7 @@
 #include "mcp/instructions.h"
 #include "mcp/tools.h"
 #include "policy/call.h"
+#include "policy/codes.h"
 #include "policy/decide.h"
 
 namespace repobridge::mcp {
@@ -25,9 +26,13 @@ Json tool_result(bool is_error, const Json& body) {
   return result;
 }
 
-Result<void> front_has_nothing_against(const policy::FrontPolicy& policy, policy::Tool tool,
+Result<void> front_has_nothing_against(const policy::FrontPolicy& policy, Rights rights, policy::Tool tool,
                                        const Json& arguments) {
   RB_TRY(const auto call, policy::parse_call(tool, arguments));
+  if (policy::writes(call) && rights == Rights::look) {
+    return policy::refuse(policy::codes::kCallerReadOnly,
+                          "this caller may look and not write; only the administrator can change that");
+  }
   return policy::precheck(policy, call);
 }
 
@@ -39,7 +44,7 @@ Server::Server(policy::FrontPolicy policy, ServerInfo info)
       instructions_(instructions(policy_)),
       tools_(policy_.workdirs.empty() ? Json::array() : tool_table()) {}
 
-Reply Server::answer(const RpcRequest& request) const {
+Reply Server::answer(const RpcRequest& request, Rights rights) const {
   const auto decision = decide(request);
   if (!decision) return decision.error();
   switch (decision->method) {
@@ -52,7 +57,7 @@ Reply Server::answer(const RpcRequest& request) const {
     case Method::list_tools:
       return list_tools(decision->era, request.params);
     case Method::call_tool:
-      return call_tool(decision->era, request.params);
+      return call_tool(decision->era, request.params, rights);
   }
   std::abort();
 }
@@ -69,7 +74,7 @@ Reply Server::list_tools(Era era, const Json& params) const {
   return dressed(era, Json{{"tools", tools_}}, info_, Caching::brief);
 }
 
-Reply Server::call_tool(Era era, const Json& params) const {
+Reply Server::call_tool(Era era, const Json& params, Rights rights) const {
   const auto name = params.find("name");
   if (name == params.end() || !name->is_string()) return invalid_params("'name' must be a string");
   const auto tool = policy::find_tool(name->get_ref<const std::string&>());
@@ -82,7 +87,7 @@ Reply Server::call_tool(Era era, const Json& params) const {
   if (!token) return std::move(token).error();
 
   Json arguments = given == params.end() ? Json::object() : *given;
-  const auto checked = front_has_nothing_against(policy_, *tool, arguments);
+  const auto checked = front_has_nothing_against(policy_, rights, *tool, arguments);
   if (!checked) return refused(era, checked.error());
   return PassedCall{.era = era,
                     .tool = std::string(policy::name_of(*tool)),

@@ -6,6 +6,7 @@
 // isError, which a model gets to read.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -25,21 +26,25 @@ struct PassedCall {
   std::optional<Json> progress_token;
 };
 
+// What a caller may do at all, before policy is asked about the workdir.
+enum class Rights : std::uint8_t { look, write };
+
 using Reply = std::variant<Json, RpcError, PassedCall>;
 
 class Server {
  public:
   Server(policy::FrontPolicy policy, ServerInfo info);
 
-  [[nodiscard]] Reply answer(const RpcRequest& request) const;
+  [[nodiscard]] Reply answer(const RpcRequest& request, Rights rights) const;
   // The result of a tools/call that ended so.
   [[nodiscard]] Json call_result(Era era, const Result<wire::Outcome>& outcome) const;
+  // The result of one that the front itself refuses.
+  [[nodiscard]] Json refused(Era era, const Error& error) const;
 
  private:
   [[nodiscard]] Reply initialize(const RpcRequest& request) const;
   [[nodiscard]] Reply list_tools(Era era, const Json& params) const;
-  [[nodiscard]] Reply call_tool(Era era, const Json& params) const;
-  [[nodiscard]] Json refused(Era era, const Error& error) const;
+  [[nodiscard]] Reply call_tool(Era era, const Json& params, Rights rights) const;
 
   policy::FrontPolicy policy_;
   ServerInfo info_;

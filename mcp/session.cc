@@ -1,23 +1,13 @@
 #include "mcp/session.h"
 
 #include "bridge/wire/frame.h"
-#include "platform/random.h"
 #include "policy/codes.h"
 
 namespace repobridge::mcp {
 namespace {
 
-constexpr std::size_t kRequestIdBytes = 16;
-
 RpcError invalid_request(std::string message) {
   return RpcError{.code = RpcError::kInvalidRequest, .message = std::move(message)};
-}
-
-Result<wire::Request> wire_request(PassedCall call, const wire::Caller& caller) {
-  wire::Request request{
-      .tool = std::move(call.tool), .arguments = std::move(call.arguments), .caller = caller};
-  RB_TRY(request.id, platform::random_hex(kRequestIdBytes));
-  return request;
 }
 
 }  // namespace
@@ -43,7 +33,7 @@ void Session::handle(const RpcRequest& request) {
     send(error_message(request.id, invalid_request("a call with this id is still at work")));
     return;
   }
-  auto reply = parts_.server.answer(request);
+  auto reply = parts_.server.answer(request, Rights::write);
   if (auto* result = std::get_if<Json>(&reply)) {
     send(result_message(request.id, std::move(*result)));
   } else if (const auto* error = std::get_if<RpcError>(&reply)) {
@@ -70,8 +60,7 @@ void Session::start(const RpcId& id, PassedCall call) {
   }
   InFlight& entry = in_flight_[id];
   entry.era = call.era;
-  entry.progress_token = std::move(call.progress_token);
-  const std::string tool = call.tool;
+  entry.notes = notes_of(call);
   auto request = wire_request(std::move(call), parts_.caller);
   if (!request) {
     ended(id, fail(std::move(request).error()));
@@ -79,25 +68,16 @@ void Session::start(const RpcId& id, PassedCall call) {
   }
   entry.cancel = parts_.start_call(
       *std::move(request),
-      CallHandlers{.progress = [this, id, tool](const auto& progress) { progressed(id, tool, progress); },
+      CallHandlers{.progress = [this, id](const auto& progress) { progressed(id, progress); },
                    .ended = [this, id](const auto& outcome) { ended(id, outcome); }});
 }
 
-void Session::progressed(const RpcId& id, const std::string& tool, const wire::Progress& progress) {
-  const std::chrono::milliseconds elapsed(progress.elapsed_ms);
+void Session::progressed(const RpcId& id, const wire::Progress& progress) {
   const auto found = in_flight_.find(id);
   if (found == in_flight_.end()) return;
   InFlight& call = found->second;
-  // A client is promised that the number grows.
-  if (!call.progress_token || call.cancelled || elapsed <= call.last_progress) return;
-  call.last_progress = elapsed;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
-  std::string message = tool + " is at work for " + std::to_string(seconds.count()) + " s";
-  if (progress.output_bytes > 0) message += ", " + std::to_string(progress.output_bytes) + " bytes printed";
-  send(notification_message("notifications/progress",
-                            Json{{"progressToken", *call.progress_token},
-                                 {"progress", std::chrono::duration<double>(elapsed).count()},
-                                 {"message", std::move(message)}}));
+  if (!call.notes || call.cancelled) return;
+  if (const auto note = call.notes->next(progress)) send(*note);
 }
 
 void Session::ended(const RpcId& id, const Result<wire::Outcome>& outcome) {

@@ -6,7 +6,6 @@
 // "Progress".
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,6 +13,7 @@
 #include "mcp/call.h"
 #include "mcp/line_splitter.h"
 #include "mcp/server.h"
+#include "mcp/tool_call.h"
 
 namespace repobridge::mcp {
 
@@ -43,8 +43,7 @@ class Session {
  private:
   struct InFlight {
     Era era = Era::legacy;
-    std::optional<Json> progress_token;
-    std::chrono::milliseconds last_progress{0};
+    std::optional<ProgressNotes> notes;
     bool cancelled = false;
     CancelCall cancel;
   };
@@ -52,7 +51,7 @@ class Session {
   void handle(const RpcRequest& request);
   void handle(const RpcNotification& notification);
   void start(const RpcId& id, PassedCall call);
-  void progressed(const RpcId& id, const std::string& tool, const wire::Progress& progress);
+  void progressed(const RpcId& id, const wire::Progress& progress);
   void ended(const RpcId& id, const Result<wire::Outcome>& outcome);
   void send(const Json& message) const;
 

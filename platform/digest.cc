@@ -1,5 +1,6 @@
 #include "platform/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -48,6 +49,10 @@ std::string sha256_hex(std::string_view bytes) {
   Sha256 digest;
   digest.update(bytes);
   return digest.hex();
+}
+
+bool same_digest(std::string_view one, std::string_view other) {
+  return one.size() == other.size() && CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }
 
 std::string sha1_bytes(std::string_view bytes) {

@@ -29,6 +29,9 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
+// Whether two digests are the same, in a time that does not tell where they differ.
+bool same_digest(std::string_view one, std::string_view other);
+
 // The 20 raw bytes of a SHA-1: for git's index file, which ends in one. Proves nothing to anybody.
 std::string sha1_bytes(std::string_view bytes);
 

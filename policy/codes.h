@@ -32,6 +32,7 @@ struct Code {
   /* What policy says. */ \
   X(kWorkdirNotFound, "WORKDIR_NOT_FOUND", not_found) \
   X(kWorkdirReadOnly, "WORKDIR_READ_ONLY", forbidden) \
+  X(kCallerReadOnly, "CALLER_READ_ONLY", forbidden) \
   X(kActionNotFound, "REPO_ACTION_NOT_FOUND", not_found) \
   X(kSecretBlocked, "SECRET_BLOCKED", secret_blocked) \
   /* The doorway and the bridge. */ \
@@ -56,6 +57,7 @@ struct Code {
   /* How much at once, and how often. */ \
   X(kTooManyRuns, "TOO_MANY_RUNS", busy) \
   X(kTooManyCalls, "TOO_MANY_CALLS", busy) \
+  X(kTooManyCallsAtOnce, "TOO_MANY_CALLS_AT_ONCE", busy) \
   /* Runs of approved actions. */ \
   X(kPinMismatch, "REPO_PIN_MISMATCH", conflict) \
   X(kActionStartFailed, "REPO_ACTION_START_FAILED", unavailable) \
@@ -134,7 +136,12 @@ struct Code {
   X(kPushRedirected, "REPO_PUSH_REDIRECTED", unavailable) \
   X(kPushRemoteError, "REPO_PUSH_REMOTE_ERROR", unavailable) \
   X(kUserSshConfigInvalid, "SSH_USER_CONFIG_INVALID", unavailable) \
-  /* The administrator's commands, and the bridge's start. */ \
+  /* The administrator's commands, and the start of front and bridge. */ \
+  X(kTokenFileUnusable, "TOKEN_FILE_UNUSABLE", unavailable) \
+  X(kTlsFilesUnusable, "TLS_FILES_UNUSABLE", unavailable) \
+  X(kListenAddressInvalid, "LISTEN_ADDRESS_INVALID", invalid) \
+  X(kListenNotLoopback, "LISTEN_ADDRESS_NOT_LOOPBACK", forbidden) \
+  X(kListenAddressTaken, "LISTEN_ADDRESS_TAKEN", conflict) \
   X(kBridgeRunning, "BRIDGE_ALREADY_RUNNING", conflict) \
   X(kConfigInvalidSetting, "CONFIG_INVALID", invalid) \
   X(kConfigTargetUnsafe, "CONFIG_TARGET_UNSAFE", forbidden) \

@@ -278,6 +278,7 @@ Json to_json(const FrontPolicy& policy) {
               {"digest", policy.digest},
               {"bridges", Json::array({std::move(address)})},
               {"limits", limits_to_json(policy.limits)},
+              {"http", to_json(policy.http)},
               {"workdirs", std::move(workdirs)}};
 }
 
@@ -314,6 +315,9 @@ Result<FrontPolicy> front_policy_from_json(const Json& value) {
   if (bridges.size() != 1) return fields.refuse_field("bridges", "must name exactly one bridge");
   policy.bridge = std::move(bridges.front());
   RB_TRY(policy.limits, limits_of(fields));
+  if (const Json* http = fields.any("http")) {
+    RB_TRY(policy.http, http_policy_from_json(*http, "http"));
+  }
   RB_TRY(auto workdirs, read_list(fields, "workdirs", front_workdir_from_json));
   RB_TRY(policy.workdirs, by_alias(std::move(workdirs), fields));
   RB_CHECK(fields.nothing_else());
@@ -327,6 +331,7 @@ FrontPolicy front_side(const BridgePolicy& policy, const Front& front) {
                               .key_name = front.name,
                               .key_file = front.key_file},
                    .limits = policy.limits,
+                   .http = {},
                    .workdirs = {}};
   for (const auto& [alias, workdir] : policy.workdirs) {
     const bool granted =

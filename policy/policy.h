@@ -18,6 +18,7 @@
 
 #include "platform/result.h"
 #include "policy/actions.h"
+#include "policy/http_policy.h"
 #include "policy/json.h"
 #include "policy/path_rules.h"
 #include "policy/push_target.h"
@@ -118,6 +119,7 @@ struct FrontPolicy {
   std::string digest;
   BridgeAddress bridge;
   Limits limits;
+  HttpPolicy http;  // absent in a file rendered before: serves nobody
   std::map<std::string, FrontWorkdir, std::less<>> workdirs;
 };
 

@@ -253,6 +253,89 @@ Result<RunLimits> read_run_limits(Variables& variables) {
   return runs;
 }
 
+Result<std::vector<std::string>> read_hosts(Variables& variables) {
+  RB_TRY(auto hosts, variables.list("REPOBRIDGE_FRONT_ALLOWED_HOSTS"));
+  for (auto& host : hosts) {
+    host = lower_ascii(host);
+    if (!is_host_name(host)) {
+      return refuse_variable("REPOBRIDGE_FRONT_ALLOWED_HOSTS",
+                             "must list names or addresses, without scheme and port");
+    }
+  }
+  return hosts;
+}
+
+Result<std::vector<std::string>> read_origins(Variables& variables) {
+  RB_TRY(auto origins, variables.list("REPOBRIDGE_FRONT_ALLOWED_ORIGINS"));
+  for (auto& origin : origins) {
+    origin = lower_ascii(origin);
+    if (!is_origin(origin)) {
+      return refuse_variable("REPOBRIDGE_FRONT_ALLOWED_ORIGINS",
+                             "must list origins such as https://app.example.org");
+    }
+  }
+  return origins;
+}
+
+// "name=/path" each.
+Result<void> add_tokens(Variables& variables, const std::string& name, bool read_only,
+                        std::vector<BearerToken>& tokens) {
+  RB_TRY(const auto listed, variables.list(name));
+  for (const auto& one : listed) {
+    const auto equals = one.find('=');
+    BearerToken token{.name = one.substr(0, equals), .read_only = read_only};
+    if (equals != std::string::npos) token.file = one.substr(equals + 1);
+    if (!is_token_name(token.name) || !token.file.starts_with('/')) {
+      return refuse_variable(name, "must list NAME=/absolute/path; a name has letters, digits, '.', '_', '-'");
+    }
+    const bool twice = std::ranges::any_of(tokens, [&](const auto& other) { return other.name == token.name; });
+    if (twice) return refuse_variable(name, "names a token that is named already");
+    tokens.push_back(std::move(token));
+  }
+  return {};
+}
+
+Result<std::optional<TlsFiles>> read_tls(Variables& variables) {
+  const auto certificate = variables.text("REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE");
+  const auto key = variables.text("REPOBRIDGE_FRONT_TLS_KEY_FILE");
+  if (!certificate && !key) return std::nullopt;
+  for (const auto& [name, path] : {std::pair("REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE", &certificate),
+                                   std::pair("REPOBRIDGE_FRONT_TLS_KEY_FILE", &key)}) {
+    if (!*path) return refuse_variable(name, "is missing; certificate and key are set together or not at all");
+    if (!(*path)->starts_with('/')) return refuse_variable(name, "must be an absolute path");
+  }
+  return TlsFiles{.certificate = *certificate, .key = *key};
+}
+
+Result<HttpLimits> read_http_limits(Variables& variables) {
+  HttpLimits limits;
+  constexpr auto kLongest = HttpLimits::kLongest;
+  RB_TRY(limits.connections, variables.number("REPOBRIDGE_FRONT_MAX_CONNECTIONS", limits.connections, 1,
+                                              HttpLimits::kMostConnections));
+  RB_TRY(limits.calls_at_once_per_caller,
+         variables.number("REPOBRIDGE_FRONT_MAX_CALLS_PER_CALLER", limits.calls_at_once_per_caller, 1,
+                          HttpLimits::kMostCallsAtOnce));
+  RB_TRY(limits.read, variables.seconds("REPOBRIDGE_FRONT_READ_SECONDS", limits.read, kLongest));
+  RB_TRY(limits.write, variables.seconds("REPOBRIDGE_FRONT_WRITE_SECONDS", limits.write, kLongest));
+  RB_TRY(limits.idle, variables.seconds("REPOBRIDGE_FRONT_IDLE_SECONDS", limits.idle, kLongest));
+  RB_TRY(limits.keepalive,
+         variables.seconds("REPOBRIDGE_FRONT_KEEPALIVE_SECONDS", limits.keepalive, kLongest));
+  return limits;
+}
+
+Result<HttpPolicy> read_http(Variables& variables) {
+  HttpPolicy http;
+  RB_TRY(http.allowed_hosts, read_hosts(variables));
+  RB_TRY(http.allowed_origins, read_origins(variables));
+  RB_TRY(http.allow_non_loopback, variables.flag("REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK", false));
+  RB_TRY(http.allow_unauthenticated, variables.flag("REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED", false));
+  RB_CHECK(add_tokens(variables, "REPOBRIDGE_FRONT_TOKEN_FILES", false, http.tokens));
+  RB_CHECK(add_tokens(variables, "REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES", true, http.tokens));
+  RB_TRY(http.tls, read_tls(variables));
+  RB_TRY(http.limits, read_http_limits(variables));
+  return http;
+}
+
 // What an action or a push may take is part of what any run may take.
 Result<void> check_push_timeouts(const Settings& settings) {
   for (const auto& workdir : settings.workdirs) {
@@ -293,6 +376,7 @@ Result<Settings> read_settings(const EnvFile& file) {
   RB_TRY(settings.allow_unsandboxed_git, variables.flag("REPOBRIDGE_ALLOW_UNSANDBOXED_GIT", false));
   RB_TRY(settings.limits, read_limits(variables));
   RB_TRY(settings.runs, read_run_limits(variables));
+  RB_TRY(settings.http, read_http(variables));
   const auto slots = slots_in(file);
   for (const auto& slot : slots) {
     RB_TRY(auto workdir, read_workdir(variables, slot));

@@ -40,6 +40,8 @@ struct Settings {
   bool allow_unsandboxed_git = false;
   Limits limits;
   RunLimits runs;
+  // Token files where not said: none, and the default is the rendering's to settle.
+  HttpPolicy http;
   std::vector<WorkdirSettings> workdirs;
 };
 

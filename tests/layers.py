@@ -26,7 +26,10 @@ ROOMS = {
 # Header of a library -> the files that wrap it, as a pattern over their path, and what to say about others.
 LIBRARIES = [
     (r"git2(\.h|/)", r"bridge/git/", "libgit2 stays in bridge/git"),
-    (r"openssl/", r"platform/digest\.cc|bridge/wire/channel\.cc", "OpenSSL stays in digest.cc and channel.cc"),
+    (r"openssl/", r"platform/digest\.cc|bridge/wire/channel\.cc|mcp/http_tls\.cc",
+     "OpenSSL stays in digest.cc, channel.cc and http_tls.cc"),
+    (r"boost/asio/ssl", r"bridge/wire/(asio|channel)\.cc|mcp/http_tls\.cc", "TLS stays in channel.cc and http_tls.cc"),
+    (r"boost/beast", r"mcp/http_connection\.cc", "Beast stays in http_connection.cc"),
     (r"spdlog/", r"(.*/)?(log\.[^/]*|[^/]*main\.cc)", "spdlog stays in log.* and *main.cc"),
     (r"boost/", r"bridge/|mcp/", "platform and policy do without Boost"),
     (r"re2/", r"policy/secrets\.cc", "RE2 stays in policy/secrets.cc"),
@@ -105,6 +108,8 @@ ALLOWED = [
     ("bridge/log.h", "#include <spdlog/spdlog.h>"),
     ("bridge/run_main.cc", "#include <spdlog/spdlog.h>"),
     ("mcp/main.cc", "#include <spdlog/spdlog.h>"),
+    ("mcp/http_tls.cc", "#include <boost/asio/ssl/stream.hpp>"),
+    ("mcp/http_connection.cc", "#include <boost/beast/http/parser.hpp>"),
     ("mcp/front.cc", '#include "bridge/wire/channel.h"'),
     ("tests/unit/a_test.cc", "#include <openssl/ssl.h>"),
     ("tests/unit/a_test.cc", '#include "bridge/git/worker.h"'),
@@ -138,6 +143,8 @@ PLANTED = [
     ("mcp/front.cc", "#ifndef __linux__"),
     ("mcp/front.cc", '#include "front.h"'),
     ("mcp/front.cc", '#include "../policy/text.h"'),
+    ("mcp/front.cc", "#include <boost/asio/ssl/stream.hpp>"),
+    ("mcp/front.cc", "#include <boost/beast/http.hpp>"),
 ]
 
 

@@ -87,6 +87,32 @@ WORKDIR_01_READ_ONLY=true
 #REPOBRIDGE_CALLS_PER_MINUTE=3000
 #REPOBRIDGE_CALLS_PER_MINUTE_PER_CALLER=600
 
+# --- The front over HTTP, where clients do not start it themselves ------------------------------------------
+
+# Who may call: a file with a token for each caller, by the name that the audit shows. Without the line: front.token
+# beside this file, as "default", where `init` has made it. Callers of the second list may look and not write.
+#REPOBRIDGE_FRONT_TOKEN_FILES=laptop=/home/me/repobridge/front.token
+#REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES=dashboard=/home/me/repobridge/dashboard.token
+# Whether anybody who reaches the port may call, without a token.
+#REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=false
+# Whether the port may be reached from other hosts.
+#REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=false
+# By which names clients and pages of a browser come, beside those of loopback.
+#REPOBRIDGE_FRONT_ALLOWED_HOSTS=mcp.example.org
+#REPOBRIDGE_FRONT_ALLOWED_ORIGINS=https://app.example.org
+# A certificate with its chain and its key, where no proxy or tunnel in front does TLS.
+#REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=/etc/ssl/mcp.pem
+#REPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/ssl/private/mcp.key
+# How many connections there may be, and how many calls of one caller at work.
+#REPOBRIDGE_FRONT_MAX_CONNECTIONS=256
+#REPOBRIDGE_FRONT_MAX_CALLS_PER_CALLER=16
+# Seconds: for a client to send a header or a body, to read an answer, to think between two requests; and after how much
+# silence a stream of events has a sign of life.
+#REPOBRIDGE_FRONT_READ_SECONDS=10
+#REPOBRIDGE_FRONT_WRITE_SECONDS=30
+#REPOBRIDGE_FRONT_IDLE_SECONDS=75
+#REPOBRIDGE_FRONT_KEEPALIVE_SECONDS=15
+
 # --- Answers ----------------------------------------------------------------------------------------------
 
 # What looks like a secret in an answer is masked, or blocks the answer, or stays (off).

@@ -1,4 +1,4 @@
-// repobridge init: the directory, the env file to fill in and the key.
+// repobridge init: the directory, the env file to fill in, the key and a token for a caller over HTTP.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include "bridge/admin/command.h"
 #include "bridge/admin/example_env.h"
 #include "bridge/wire/key.h"
+#include "bridge/wire/token.h"
 #include "platform/files.h"
 #include "policy/codes.h"
 
@@ -23,17 +24,22 @@ Result<void> check_new(const std::string& directory, const std::string& name) {
   return {};
 }
 
-Result<void> create_both(const std::string& directory) {
+Result<void> create_all(const std::string& directory) {
   const std::string key = directory + "/bridge.key";
+  const std::string token = directory + "/front.token";
   RB_CHECK(wire::create_key(key));
-  auto written = platform::create_file(directory + "/repobridge.env", kExampleEnv, S_IRUSR | S_IWUSR);
+  auto written = wire::create_token(token);
+  if (written) {
+    written = platform::create_file(directory + "/repobridge.env", kExampleEnv, S_IRUSR | S_IWUSR);
+    if (!written) (void)::unlink(token.c_str());
+  }
   if (!written) (void)::unlink(key.c_str());  // half an init would refuse the next one
   return written;
 }
 
 std::string next_steps(const std::string& directory, const Stream& stream) {
   const std::string dir = shown(directory);
-  return "made repobridge.env and bridge.key in " + dir + "\n\n" + bold(stream, "next") +
+  return "made repobridge.env, bridge.key and front.token in " + dir + "\n\n" + bold(stream, "next") +
          "\n  1. set WORKDIR_01_ALIAS and WORKDIR_01_PATH in " + dir + "/repobridge.env" +
          "\n  2. repobridge render --env-file " + dir + "/repobridge.env --out " + dir +
          "\n  3. repobridged --config " + dir + "/bridge.json" +
@@ -47,7 +53,8 @@ Result<std::string> init(const std::string& wanted, const Console& console) {
   if (!made) return refuse_dir("cannot be used: " + made.error().message);
   RB_CHECK(check_new(*directory, "repobridge.env"));
   RB_CHECK(check_new(*directory, "bridge.key"));
-  RB_CHECK(create_both(*directory));
+  RB_CHECK(check_new(*directory, "front.token"));
+  RB_CHECK(create_all(*directory));
   return next_steps(*directory, console.out);
 }
 
@@ -60,6 +67,6 @@ Run attach(CLI::App& app) {
 }  // namespace
 
 const Command kInit{
-    .name = "init", .summary = "Make a directory with an example env file and a new key", .attach = attach};
+    .name = "init", .summary = "Make a directory with an example env file, a new key and a new token", .attach = attach};
 
 }  // namespace repobridge::admin

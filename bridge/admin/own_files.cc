@@ -1,5 +1,6 @@
 #include "bridge/admin/own_files.h"
 
+#include "bridge/wire/token.h"
 #include "platform/files.h"
 #include "platform/local_socket.h"
 #include "policy/text.h"
@@ -64,11 +65,32 @@ Result<std::string> place_socket(const std::string& wanted, const Roots& roots) 
   return path;
 }
 
-Result<std::string> place_key(const std::string& wanted, const Roots& roots) {
-  const std::string variable = "REPOBRIDGE_KEY_FILE";
-  RB_TRY(auto path, planned({.variable = variable, .path = wanted}));
-  RB_CHECK(check_place({.variable = variable, .path = path}, As::file, roots));
+Result<std::string> place_file(const Place& wanted, const Roots& roots) {
+  RB_TRY(auto path, planned(wanted));
+  RB_CHECK(check_place({.variable = wanted.variable, .path = path}, As::file, roots));
   return path;
+}
+
+// The default is what `init` made, where it is there.
+Result<policy::HttpPolicy> place_http(policy::HttpPolicy http, const std::string& out, const Roots& roots) {
+  if (http.tokens.empty()) {
+    RB_TRY(const auto facts, platform::facts_of_path(out + "/front.token"));
+    if (facts) http.tokens.push_back({.name = "default", .file = out + "/front.token"});
+  }
+  for (auto& token : http.tokens) {
+    const char* variable =
+        token.read_only ? "REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES" : "REPOBRIDGE_FRONT_TOKEN_FILES";
+    RB_TRY(token.file, place_file({.variable = variable, .path = token.file}, roots));
+    const auto usable = wire::read_token(token.file);
+    if (!usable) return policy::refuse_variable(variable, "cannot be used: " + usable.error().message);
+  }
+  if (!http.tls) return http;
+  RB_TRY(http.tls->certificate, place_file({.variable = "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE",
+                                            .path = http.tls->certificate},
+                                           roots));
+  RB_TRY(http.tls->key,
+         place_file({.variable = "REPOBRIDGE_FRONT_TLS_KEY_FILE", .path = http.tls->key}, roots));
+  return http;
 }
 
 Result<std::string> place_locks(const policy::Settings& settings, const std::string& home,
@@ -97,11 +119,14 @@ Result<OwnFiles> place_own_files(const policy::Settings& settings, const std::st
   RB_CHECK(check_place({.variable = "--out", .path = directory + "/bridge.json"}, As::file, roots));
   OwnFiles own;
   RB_TRY(own.socket, place_socket(settings.socket_path.value_or(out + "/run/bridge.sock"), roots));
-  RB_TRY(own.key, place_key(settings.key_file.value_or(out + "/bridge.key"), roots));
+  RB_TRY(own.key, place_file({.variable = "REPOBRIDGE_KEY_FILE",
+                              .path = settings.key_file.value_or(out + "/bridge.key")},
+                             roots));
   RB_TRY(own.state_dir, private_directory({.variable = "REPOBRIDGE_STATE_DIR",
                                            .path = settings.state_dir.value_or(out + "/state")},
                                           roots));
   RB_TRY(own.lock_dir, place_locks(settings, home, roots));
+  RB_TRY(own.http, place_http(settings.http, out, roots));
   return own;
 }
 

@@ -1,4 +1,5 @@
-// Where our own files go: socket, key, state and locks, each by its setting or its default.
+// Where our own files go: socket, key, state and locks, and what the front reads, each by its setting or its
+// default.
 //
 // Promise: every path is absolute and without links; nothing on the way to it is another user's to change,
 // and no workdir holds it. Errors: CONFIG_INVALID, naming the variable or option.
@@ -17,6 +18,7 @@ struct OwnFiles {
   std::string key;
   std::string state_dir;
   std::string lock_dir;
+  policy::HttpPolicy http;
 };
 
 // `out` and `home` as in RenderRequest.

@@ -114,7 +114,9 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   bridge.fronts.push_back(front);
   bridge.digest = platform::sha256_hex(policy::digest_input(bridge));
   rendering.bridge_json = policy::dump_json(policy::to_json(bridge)) + "\n";
-  rendering.front_json = policy::dump_json(policy::to_json(policy::front_side(bridge, front))) + "\n";
+  auto front_policy = policy::front_side(bridge, front);
+  front_policy.http = std::move(own.http);
+  rendering.front_json = policy::dump_json(policy::to_json(front_policy)) + "\n";
   RB_CHECK(prove(rendering));
   return rendering;
 }

@@ -32,11 +32,15 @@ class FakeBridge(Program):
         )
         self.expect("ready")
 
-    def expect(self, event):
-        """The next event, which must be of that kind."""
+    def expect_any(self):
+        """The next event."""
         line = self.lines.next()
         assert line is not None, f"the bridge ended: {self.stderr()}"
-        heard = strict_json(line)
+        return strict_json(line)
+
+    def expect(self, event):
+        """The next event, which must be of that kind."""
+        heard = self.expect_any()
         assert heard["event"] == event, heard
         return heard
 

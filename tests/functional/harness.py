@@ -112,7 +112,7 @@ class Place:
 class Program:
     """A process with pipes. stderr is kept in memory and never blocks the program."""
 
-    def __init__(self, argv, env=None):
+    def __init__(self, argv, env=None, pass_fds=()):
         self._errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [str(word) for word in argv],
@@ -120,6 +120,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=env,
+            pass_fds=pass_fds,
         )
         self.lines = LinesOf(self.process.stdout)
 

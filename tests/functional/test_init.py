@@ -23,6 +23,8 @@ class Init(AdminCase):
         self.assertEqual(mode(fresh / "repobridge.env"), 0o600)
         self.assertEqual(mode(fresh / "bridge.key"), 0o600)
         self.assertEqual(len((fresh / "bridge.key").read_bytes()), 32)
+        self.assertEqual(mode(fresh / "front.token"), 0o600)
+        self.assertRegex((fresh / "front.token").read_text(), r"^rbt_[0-9a-f]{64}\n$")
         for step in ("WORKDIR_01_ALIAS", "repobridge render", "repobridged --config", "repobridge-mcp --config"):
             self.assertIn(step, done.stdout)
 
@@ -37,10 +39,11 @@ class Init(AdminCase):
     def test_two_keys_differ(self):
         self.repobridge("init", "--dir", self.scratch / "second")
 
+        self.assertNotEqual((self.out / "front.token").read_text(), (self.scratch / "second/front.token").read_text())
         self.assertNotEqual((self.out / "bridge.key").read_bytes(), (self.scratch / "second/bridge.key").read_bytes())
 
     def test_overwrites_nothing(self):
-        for name in ("repobridge.env", "bridge.key"):
+        for name in ("repobridge.env", "bridge.key", "front.token"):
             with self.subTest(name):
                 fresh = self.scratch / f"with-{name}"
                 fresh.mkdir(mode=0o700)

@@ -9,7 +9,7 @@ from admin_support import AdminCase, SOURCE
 def known_settings():
     source = (SOURCE / "policy/settings.cc").read_text()
     slots = re.findall(r'slot \+ "([A-Z_]+)"', source)
-    whole = re.findall(r'variables\.(?:text|number|list|flag)\("([A-Z_]+)"', source)
+    whole = re.findall(r'(?:variables\.(?:text|number|list|flag|seconds)|add_tokens)\((?:variables, )?"([A-Z_]+)"', source)
     return sorted({f"WORKDIR_01_{name}" for name in slots} | set(whole))
 
 

@@ -21,13 +21,13 @@ RpcRequest call(const Json& tool, const Json& arguments) {
 class FrontServer : public testing::Test {
  protected:
   Json result(const RpcRequest& request) const {
-    const auto reply = server.answer(request);
+    const auto reply = server.answer(request, Rights::write);
     const auto* json = std::get_if<Json>(&reply);
     EXPECT_NE(json, nullptr) << request.params.dump();
     return json == nullptr ? Json() : *json;
   }
   int error(const RpcRequest& request) const {
-    const auto reply = server.answer(request);
+    const auto reply = server.answer(request, Rights::write);
     const auto* rpc = std::get_if<RpcError>(&reply);
     EXPECT_NE(rpc, nullptr) << request.params.dump();
     return rpc == nullptr ? 0 : rpc->code;
@@ -63,8 +63,8 @@ TEST_F(FrontServer, HasNoToolsWithoutWorkdirs) {
   none.workdirs.clear();
   const Server bare(none, kInfo);
 
-  const auto listed = bare.answer(asked("tools/list"));
-  const auto called = bare.answer(call("inspect_repo", Json{{"view", "workdirs"}}));
+  const auto listed = bare.answer(asked("tools/list"), Rights::write);
+  const auto called = bare.answer(call("inspect_repo", Json{{"view", "workdirs"}}), Rights::write);
 
   EXPECT_EQ(std::get<Json>(listed)["tools"], Json::array());
   EXPECT_EQ(std::get<RpcError>(called).code, RpcError::kInvalidParams);
@@ -110,7 +110,7 @@ TEST_F(FrontServer, BoundsItsOwnRefusals) {
 TEST_F(FrontServer, PassesOnWhatItHasNothingAgainst) {
   const Json arguments{{"workdir", "app"}, {"view", "status"}};
 
-  auto reply = server.answer(call("inspect_repo", arguments));
+  auto reply = server.answer(call("inspect_repo", arguments), Rights::write);
 
   const auto& passed = std::get<PassedCall>(reply);
   EXPECT_EQ(passed.tool, "inspect_repo");
@@ -119,11 +119,21 @@ TEST_F(FrontServer, PassesOnWhatItHasNothingAgainst) {
   EXPECT_EQ(passed.era, Era::legacy);
 }
 
+TEST_F(FrontServer, LetsACallerThatMayLookOnlyDoJustThat) {
+  const auto look = call("inspect_repo", Json{{"workdir", "app"}, {"view", "status"}});
+  const auto push = call("push_repo", Json{{"workdir", "app"}});
+
+  EXPECT_TRUE(std::holds_alternative<PassedCall>(server.answer(look, Rights::look)));
+  const auto refused = std::get<Json>(server.answer(push, Rights::look));
+  const auto error = Json::parse(refused["content"][0]["text"].get<std::string>())["error"];
+  EXPECT_EQ(error["code"], policy::codes::kCallerReadOnly.name);
+}
+
 TEST_F(FrontServer, ReadsTheProgressTokenOfACall) {
   RpcRequest request = call("push_repo", Json{{"workdir", "app"}});
   request.params["_meta"] = Json{{"progressToken", "t"}};
 
-  EXPECT_EQ(std::get<PassedCall>(server.answer(request)).progress_token, Json("t"));
+  EXPECT_EQ(std::get<PassedCall>(server.answer(request, Rights::write)).progress_token, Json("t"));
 
   request.params["_meta"]["progressToken"] = 1.5;
   EXPECT_EQ(error(request), RpcError::kInvalidParams);

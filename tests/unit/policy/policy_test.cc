@@ -220,6 +220,16 @@ TEST(FrontPolicy, IsReadBackAsItWasWritten) {
   EXPECT_EQ(again.workdirs.at("w").description, "about w");
 }
 
+TEST(FrontPolicy, HoldsHowTheFrontServes) {
+  auto policy = front_side(full_policy(), full_policy().fronts[0]);
+  policy.http.tokens = {{.name = "a", .file = "/etc/a"}};
+  Json before = to_json(policy);
+  EXPECT_EQ(value_of(front_policy_from_json(before)).http.tokens.at(0).file, "/etc/a");
+
+  before.erase("http");
+  EXPECT_TRUE(value_of(front_policy_from_json(before)).http.tokens.empty());
+}
+
 TEST(FrontPolicy, HoldsNothingOfTheHostsSide) {
   const auto text = front_json().dump();
 

@@ -98,6 +98,66 @@ TEST(Settings, HoldWhatIsSaid) {
   EXPECT_EQ(workdir.lease_wait, std::chrono::seconds(30));
 }
 
+TEST(Settings, HoldWhatIsSaidOfTheFront) {
+  const auto http =
+      value_of(read("REPOBRIDGE_FRONT_TOKEN_FILES=a=/etc/a , b.c=/etc/b=c\n"
+                    "REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES=d=/etc/d\nREPOBRIDGE_FRONT_ALLOWED_HOSTS=A.example,[::2]\n"
+                    "REPOBRIDGE_FRONT_ALLOWED_ORIGINS=https://A.example:8443\n"
+                    "REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true\nREPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=true\n"
+                    "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=/etc/c\nREPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/k\n"
+                    "REPOBRIDGE_FRONT_MAX_CONNECTIONS=2\nREPOBRIDGE_FRONT_MAX_CALLS_PER_CALLER=3\n"
+                    "REPOBRIDGE_FRONT_READ_SECONDS=4\nREPOBRIDGE_FRONT_WRITE_SECONDS=5\n"
+                    "REPOBRIDGE_FRONT_IDLE_SECONDS=6\nREPOBRIDGE_FRONT_KEEPALIVE_SECONDS=7\n"))
+          .http;
+
+  const auto tokens = Json::parse(R"([{"name": "a", "file": "/etc/a", "read_only": false},
+                                      {"name": "b.c", "file": "/etc/b=c", "read_only": false},
+                                      {"name": "d", "file": "/etc/d", "read_only": true}])");
+  EXPECT_EQ(to_json(http)["tokens"], tokens);
+  EXPECT_EQ(http.allowed_hosts, (std::vector<std::string>{"a.example", "[::2]"}));
+  EXPECT_EQ(http.allowed_origins, (std::vector<std::string>{"https://a.example:8443"}));
+  EXPECT_TRUE(http.allow_non_loopback);
+  EXPECT_TRUE(http.allow_unauthenticated);
+  EXPECT_EQ(to_json(http)["tls"], (Json{{"certificate", "/etc/c"}, {"key", "/etc/k"}}));
+  EXPECT_EQ(to_json(http)["limits"], (Json{{"connections", 2},
+                                           {"calls_at_once_per_caller", 3},
+                                           {"read_seconds", 4},
+                                           {"write_seconds", 5},
+                                           {"idle_seconds", 6},
+                                           {"keepalive_seconds", 7}}));
+}
+
+TEST(Settings, LetTheFrontServeNobodyByDefault) {
+  EXPECT_EQ(to_json(value_of(read("")).http), to_json(HttpPolicy{}));
+}
+
+TEST(Settings, RefuseWhatTheFrontCannotUse) {
+  for (const auto& [variable, value] : std::vector<std::pair<std::string, std::string>>{
+           {"REPOBRIDGE_FRONT_TOKEN_FILES", "/etc/a"},
+           {"REPOBRIDGE_FRONT_TOKEN_FILES", "a=etc/a"},
+           {"REPOBRIDGE_FRONT_TOKEN_FILES", "=/etc/a"},
+           {"REPOBRIDGE_FRONT_TOKEN_FILES", "a=/1,a=/2"},
+           {"REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES", "a b=/etc/a"},
+           {"REPOBRIDGE_FRONT_ALLOWED_HOSTS", "https://a.example"},
+           {"REPOBRIDGE_FRONT_ALLOWED_HOSTS", "a.example:80"},
+           {"REPOBRIDGE_FRONT_ALLOWED_ORIGINS", "a.example"},
+           {"REPOBRIDGE_FRONT_ALLOWED_ORIGINS", "https://a.example/"},
+           {"REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK", "maybe"},
+           {"REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED", "maybe"},
+           {"REPOBRIDGE_FRONT_MAX_CONNECTIONS", "0"},
+           {"REPOBRIDGE_FRONT_MAX_CALLS_PER_CALLER", "257"},
+           {"REPOBRIDGE_FRONT_READ_SECONDS", "0"},
+           {"REPOBRIDGE_FRONT_WRITE_SECONDS", "601"},
+           {"REPOBRIDGE_FRONT_IDLE_SECONDS", "x"},
+           {"REPOBRIDGE_FRONT_KEEPALIVE_SECONDS", "-1"}}) {
+    expect_refused(variable + "=" + value + "\n", variable);
+  }
+  expect_refused("REPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/k\n", "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE");
+  expect_refused("REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=/etc/c\n", "REPOBRIDGE_FRONT_TLS_KEY_FILE");
+  expect_refused("REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=c\nREPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/k\n",
+                 "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE");
+}
+
 TEST(Settings, TakeAnEmptyValueForTheDefault) {
   const auto settings =
       value_of(read("SECRET_DETECTION_MODE=\nMAX_TOOL_RESPONSE_ITEMS=\nREPOBRIDGE_SOCKET_PATH=''\n" +

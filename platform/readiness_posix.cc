@@ -1,5 +1,3 @@
-#include "bridge/notify.h"
-
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -7,11 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "platform/files.h"
+#include "platform/readiness.h"
 
-namespace repobridge::bridge {
+namespace repobridge::platform {
 namespace {
 
 void tell_service_manager(std::string_view message) {
@@ -24,7 +24,7 @@ void tell_service_manager(std::string_view message) {
   auto* into = static_cast<char*>(address.sun_path);
   std::ranges::copy(path, into);
   if (path.front() == '@') *into = '\0';  // a name that is in no file system
-  const platform::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   const auto* any =
@@ -34,12 +34,14 @@ void tell_service_manager(std::string_view message) {
 
 }  // namespace
 
-void tell_ready(int ready_fd) {
+void tell_ready(int ready_fd, std::string_view details) {
   if (ready_fd >= 0) {
-    const platform::UniqueFd fd(ready_fd);
-    (void)platform::write_all(fd.get(), "ready\n");
+    const UniqueFd fd(ready_fd);
+    std::string line = "ready";
+    if (!details.empty()) line.append(" ").append(details);
+    (void)write_all(fd.get(), line + "\n");
   }
   tell_service_manager("READY=1\n");
 }
 
-}  // namespace repobridge::bridge
+}  // namespace repobridge::platform

@@ -1,0 +1,85 @@
+// One HTTP/1.1 connection: requests in, answers out, one at a time and in order.
+//
+// Promise: at most kMostBufferedBytes of what the client sends ahead are held, whatever it sends. A client
+// that is slow with a header, a body or in reading its answer is cut off at its limit. Every answer of 4xx or
+// 5xx has a body of JSON. While a request is carried out the connection is read on, so that a client that
+// leaves is noticed; one that only ends its sending counts as gone. Bodies longer than the limit, malformed
+// requests and unread bodies end the connection, after the client had the time to read why.
+// Owns: its stream. Threads: the event loop's one. Source: RFC 9112.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bridge/wire/asio_fwd.h"
+#include "mcp/http_message.h"
+#include "mcp/http_stream.h"
+#include "platform/deadline.h"
+#include "policy/http_policy.h"
+
+namespace repobridge::mcp {
+
+inline constexpr std::size_t kMaxHeaderBytes = 16U << 10U;
+inline constexpr std::size_t kMostBufferedBytes = 64U << 10U;
+
+class HttpConnection;
+// Answers one request: exactly once by answer(), or by a stream that is begun and ended.
+using HttpHandler = std::function<asio::awaitable<void>(HttpConnection&)>;
+
+class HttpConnection {
+ public:
+  struct Parts {
+    std::unique_ptr<HttpStream> stream;
+    HttpHandler handler;
+    policy::HttpLimits limits;
+    std::size_t max_body_bytes = 0;
+    // Hears the status of each answer.
+    std::function<void(int)> answered;
+  };
+
+  HttpConnection(const asio::any_io_executor& executor, Parts parts);
+  HttpConnection(HttpConnection&&) = delete;
+  HttpConnection& operator=(HttpConnection&&) = delete;
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+  ~HttpConnection();
+
+  // Until one side ends it.
+  asio::awaitable<void> serve();
+  // Answers the one request that may be at work, and no more.
+  void drain();
+
+  // --- for the handler
+
+  [[nodiscard]] const HttpHead& head() const;
+  [[nodiscard]] std::size_t max_body_bytes() const;
+  // The whole body; nothing when it could not be had, which then is answered already.
+  asio::awaitable<std::optional<std::string>> body();
+  asio::awaitable<void> answer(HttpReply reply);
+
+  // An HTTP/1.0 client cannot have a stream.
+  [[nodiscard]] bool can_stream() const;
+  asio::awaitable<void> begin_stream();
+  asio::awaitable<void> send_event(std::string data);
+  asio::awaitable<void> send_comment(std::string text);
+  asio::awaitable<void> end_stream();
+
+  // Whether the client has left.
+  [[nodiscard]] bool gone() const;
+  // Until wake() is called, the client leaves or the deadline passes; perhaps for less.
+  asio::awaitable<void> wait(platform::Deadline deadline);
+  // Keeps itself alive, so that a call that ends after its connection wakes nobody.
+  [[nodiscard]] std::function<void()> waker() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Answers at once that there are too many, whatever is asked.
+asio::awaitable<void> turn_away(asio::any_io_executor executor, std::unique_ptr<HttpStream> stream);
+
+}  // namespace repobridge::mcp

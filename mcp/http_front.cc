@@ -1,0 +1,223 @@
+#include "mcp/http_front.h"
+
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "mcp/tool_call.h"
+#include "policy/codes.h"
+
+namespace repobridge::mcp {
+namespace {
+
+using platform::Deadline;
+
+HttpReply json_reply(int status, const Json& body) {
+  return HttpReply{.status = status, .body = policy::dump_json(body)};
+}
+
+HttpReply challenge_reply(const Challenge& challenge) {
+  HttpReply reply =
+      json_reply(challenge.status, Json{{"error", challenge.error}, {"error_description", challenge.message}});
+  if (!challenge.www_authenticate.empty()) {
+    reply.fields.emplace_back("WWW-Authenticate", challenge.www_authenticate);
+  }
+  return reply;
+}
+
+// A message as the whole answer, in a form that the client takes.
+asio::awaitable<void> answer_with(HttpConnection& connection, Json message) {
+  const Accepts accepts = accepts_of(connection.head().field("Accept"));
+  if (accepts.json || !connection.can_stream()) {
+    constexpr int kOk = 200;
+    co_await connection.answer(json_reply(kOk, message));
+    co_return;
+  }
+  co_await connection.begin_stream();
+  co_await connection.send_event(policy::dump_json(message));
+  co_await connection.end_stream();
+}
+
+// The code of a tool's refusal, for the count.
+std::string code_in(const Json& body) {
+  const auto error = body.find("error");
+  return error == body.end() || !error->is_object() ? "OTHER" : error->value("code", "OTHER");
+}
+
+std::string code_of(const Result<wire::Outcome>& outcome) {
+  if (!outcome) return outcome.error().code;
+  return outcome->is_error ? code_in(outcome->body) : "OK";
+}
+
+}  // namespace
+
+// A call that the bridge is at, shared by who waits for it and by the handlers through which it is heard of.
+struct HttpFront::LiveCall {
+  std::optional<ProgressNotes> notes;
+  std::deque<Json> news;
+  std::optional<Result<wire::Outcome>> outcome;
+  CancelCall cancel;
+};
+
+HttpFront::HttpFront(Parts parts)
+    : parts_(std::move(parts)), at_work_(std::make_shared<std::map<std::string, std::size_t>>()) {}
+
+HttpHandler HttpFront::for_network(CheckAccess check) {
+  return [this, check = std::move(check)](HttpConnection& connection) {
+    return handle(connection, check, &parts_.hosts);
+  };
+}
+
+HttpHandler HttpFront::for_local_socket(const Access& access) {
+  const CheckAccess proven = [access](const std::string&) -> asio::awaitable<tl::expected<Access, Challenge>> {
+    co_return access;
+  };
+  return [this, proven](HttpConnection& connection) { return handle(connection, proven, nullptr); };
+}
+
+std::optional<HttpReply> HttpFront::document(const HttpHead& head) const {
+  const auto found = parts_.documents.find(std::string(head.path()));
+  if (found == parts_.documents.end() || (head.method != "GET" && head.method != "HEAD")) return std::nullopt;
+  return HttpReply{.body = found->second, .fields = {{"Access-Control-Allow-Origin", "*"}}};
+}
+
+asio::awaitable<void> HttpFront::handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts) {
+  Asked asked{.head = connection.head(), .hosts = hosts, .max_body_bytes = connection.max_body_bytes()};
+  auto refused = refuse(Stage::door, asked);
+  constexpr int kNotFound = 404;
+  if (refused && refused->status == kNotFound) {
+    if (auto found = document(asked.head)) refused = std::move(found);
+  }
+  if (refused) {
+    co_await connection.answer(*std::move(refused));
+    co_return;
+  }
+  auto access = co_await check(asked.head.field("Authorization").value_or(""));
+  if (!access) {
+    co_await connection.answer(challenge_reply(access.error()));
+    co_return;
+  }
+  refused = refuse(Stage::head, asked);
+  if (refused) {
+    co_await connection.answer(*std::move(refused));
+    co_return;
+  }
+  const auto body = co_await connection.body();
+  if (!body) co_return;  // answered already, or nobody is there
+  const auto message = read_message(*body);
+  asked.message = &message;
+  refused = refuse(Stage::message, asked);
+  if (refused) {
+    co_await connection.answer(*std::move(refused));
+    co_return;
+  }
+  const auto* request = std::get_if<RpcRequest>(&*message);
+  if (request == nullptr) {
+    constexpr int kAccepted = 202;
+    co_await connection.answer(HttpReply{.status = kAccepted});
+    co_return;
+  }
+  co_await carry_out(connection, *request, *std::move(access));
+}
+
+asio::awaitable<void> HttpFront::carry_out(HttpConnection& connection, RpcRequest request, Access access) {
+  auto reply = parts_.server.answer(request, access.write ? Rights::write : Rights::look);
+  if (auto* passed = std::get_if<PassedCall>(&reply)) {
+    co_await call(connection, std::move(request.id), std::move(*passed), std::move(access));
+    co_return;
+  }
+  auto* result = std::get_if<Json>(&reply);
+  Json message = result != nullptr ? result_message(request.id, std::move(*result))
+                                   : error_message(request.id, std::get<RpcError>(reply));
+  co_await answer_with(connection, std::move(message));
+}
+
+// Held as long as the call is at work; null when the caller has as many as it may.
+std::shared_ptr<void> HttpFront::slot_of(const std::string& login) {
+  std::size_t& count = (*at_work_)[login];
+  if (count >= parts_.limits.calls_at_once_per_caller) return nullptr;
+  ++count;
+  return {nullptr, [all = at_work_, login](void*) {
+            if (--(*all)[login] == 0) all->erase(login);
+          }};
+}
+
+std::shared_ptr<HttpFront::LiveCall> HttpFront::start(HttpConnection& connection, PassedCall passed,
+                                                      const Access& access) {
+  auto live = std::make_shared<LiveCall>(LiveCall{.notes = notes_of(passed)});
+  auto slot = slot_of(access.login);
+  const std::string tool = passed.tool;
+  if (!slot) {
+    live->outcome = policy::refuse(policy::codes::kTooManyCallsAtOnce,
+                                   "as many calls of this caller are at work as may be; await an answer",
+                                   Json{{"limit", parts_.limits.calls_at_once_per_caller}});
+    parts_.metrics.call_refused(tool, code_of(*live->outcome));
+    return live;
+  }
+  auto request = wire_request(std::move(passed), {.login = access.login, .mode = access.mode});
+  if (!request) {
+    live->outcome = fail(std::move(request).error());
+    return live;
+  }
+  const auto began = std::chrono::steady_clock::now();
+  parts_.metrics.call_began();
+  const auto wake = connection.waker();
+  live->cancel = parts_.start_call(
+      *std::move(request),
+      CallHandlers{.progress =
+                       [live, wake](const wire::Progress& progress) {
+                         auto note = live->notes ? live->notes->next(progress) : std::nullopt;
+                         if (!note) return;
+                         live->news.push_back(*std::move(note));
+                         wake();
+                       },
+                   .ended =
+                       [live, wake, slot, tool, began, &metrics = parts_.metrics](auto outcome) mutable {
+                         const auto took = std::chrono::steady_clock::now() - began;
+                         metrics.call_ended(tool, code_of(outcome), took);
+                         live->outcome = std::move(outcome);
+                         slot.reset();
+                         wake();
+                       }});
+  return live;
+}
+
+asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, PassedCall passed, Access access) {
+  const Era era = passed.era;
+  const Accepts accepts = accepts_of(connection.head().field("Accept"));
+  const bool may_stream =
+      accepts.events && connection.can_stream() && (passed.progress_token || !accepts.json);
+  const auto live = start(connection, std::move(passed), access);
+  bool streaming = false;
+  auto silence = Deadline::after(parts_.limits.keepalive);
+  while (!live->outcome) {
+    co_await connection.wait(silence);
+    if (connection.gone()) {
+      if (era == Era::modern && !live->outcome) live->cancel();
+      co_return;
+    }
+    while (may_stream && !live->news.empty()) {
+      if (!std::exchange(streaming, true)) co_await connection.begin_stream();
+      const Json note = std::move(live->news.front());
+      live->news.pop_front();
+      co_await connection.send_event(policy::dump_json(note));
+      silence = Deadline::after(parts_.limits.keepalive);
+    }
+    if (!silence.passed()) continue;
+    silence = Deadline::after(parts_.limits.keepalive);
+    if (!may_stream) continue;
+    if (!std::exchange(streaming, true)) co_await connection.begin_stream();
+    co_await connection.send_comment("keepalive");
+  }
+  if (!*live->outcome) parts_.report(live->outcome->error());
+  Json message = result_message(id, parts_.server.call_result(era, *live->outcome));
+  if (!streaming) {
+    co_await answer_with(connection, std::move(message));
+    co_return;
+  }
+  co_await connection.send_event(policy::dump_json(message));
+  co_await connection.end_stream();
+}
+
+}  // namespace repobridge::mcp

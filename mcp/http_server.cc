@@ -1,0 +1,206 @@
+#include "mcp/http_server.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <list>
+#include <optional>
+
+#include "policy/codes.h"
+
+namespace repobridge::mcp {
+namespace {
+
+namespace codes = policy::codes;
+using asio::ip::tcp;
+using Ec = boost::system::error_code;
+using Local = asio::local::stream_protocol;
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+// After a failed accept (out of descriptors), so that the loop does not spin.
+constexpr std::chrono::milliseconds kPause{50};
+// Clients above the limit that are being told so at one time; further ones are just let go.
+constexpr std::size_t kMostTurnedAway = 32;
+
+std::optional<unsigned short> port_of(std::string_view text) {
+  unsigned short port = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+  return port;
+}
+
+// No name is looked up: what it leads to may change.
+Result<tcp::endpoint> endpoint_of(const std::string& address) {
+  const auto colon = address.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : port_of(std::string_view(address).substr(colon + 1));
+  std::string host = address.substr(0, colon);
+  if (host == "localhost") host = "127.0.0.1";
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  Ec ec;
+  const auto parsed = asio::ip::make_address(host, ec);
+  if (!port || ec) {
+    return policy::refuse(codes::kListenAddressInvalid,
+                          "must be ADDRESS:PORT, with a numeric address or localhost");
+  }
+  return tcp::endpoint(parsed, *port);
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+  const auto address = endpoint.address().to_string();
+  const auto port = ":" + std::to_string(endpoint.port());
+  return (endpoint.address().is_v6() ? "[" + address + "]" : address) + port;
+}
+
+Result<tcp::acceptor> bound(const asio::any_io_executor& executor, const tcp::endpoint& endpoint) {
+  tcp::acceptor acceptor(executor);
+  Ec ec;
+  // NOLINTBEGIN(bugprone-unused-return-value): each says it in `ec` too
+  acceptor.open(endpoint.protocol(), ec);
+  if (!ec) acceptor.set_option(asio::socket_base::reuse_address(true), ec);
+  if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  // NOLINTEND(bugprone-unused-return-value)
+  if (!ec) return acceptor;
+  return policy::refuse(codes::kListenAddressTaken, "is taken by another program, or not this host's");
+}
+
+}  // namespace
+
+struct HttpServer::State {
+  State(asio::any_io_executor loop, Parts all_parts)
+      : executor(std::move(loop)), parts(std::move(all_parts)), pause(executor), idle(executor) {
+    idle.expires_at(asio::steady_timer::time_point::max());
+  }
+
+  asio::any_io_executor executor;
+  Parts parts;
+  std::list<tcp::acceptor> tcp_doors;
+  std::list<Local::acceptor> local_doors;
+  std::list<platform::Listener> names;  // of the local doors
+  std::list<HttpConnection> connections;
+  std::size_t turned_away = 0;
+  std::size_t at_work = 0;  // coroutines that must end before we do
+  bool stopping = false;
+  asio::steady_timer pause;
+  asio::steady_timer idle;
+
+  void spawn(asio::awaitable<void> work, std::function<void()> ended);
+  void arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler);
+  void turn_away_one(std::unique_ptr<HttpStream> stream);
+
+  template <class Protocol, class Arrived>
+  asio::awaitable<void> accept_on(asio::basic_socket_acceptor<Protocol>& acceptor, Arrived take);
+};
+
+void HttpServer::State::spawn(asio::awaitable<void> work, std::function<void()> ended) {
+  ++at_work;
+  asio::co_spawn(executor, std::move(work), [this, then = std::move(ended)](const std::exception_ptr& thrown) {
+    // Nothing of ours throws; what a library threw ends this one connection.
+    if (thrown) parts.fault("a connection ended by an exception");
+    then();
+    if (--at_work == 0) idle.cancel();
+  });
+}
+
+void HttpServer::State::arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler) {
+  if (connections.size() >= parts.limits.connections) return turn_away_one(std::move(stream));
+  connections.emplace_front(executor, HttpConnection::Parts{.stream = std::move(stream),
+                                                            .handler = handler,
+                                                            .limits = parts.limits,
+                                                            .max_body_bytes = parts.max_body_bytes,
+                                                            .answered = parts.answered});
+  const auto place = connections.begin();
+  parts.connections_changed(1);
+  spawn(place->serve(), [this, place] {
+    connections.erase(place);
+    parts.connections_changed(-1);
+  });
+}
+
+void HttpServer::State::turn_away_one(std::unique_ptr<HttpStream> stream) {
+  if (turned_away >= kMostTurnedAway) return;  // closed with the stream
+  ++turned_away;
+  constexpr int kUnavailable = 503;
+  parts.answered(kUnavailable);
+  spawn(turn_away(executor, std::move(stream)), [this] { --turned_away; });
+}
+
+template <class Protocol, class Arrived>
+asio::awaitable<void> HttpServer::State::accept_on(asio::basic_socket_acceptor<Protocol>& acceptor,
+                                                   Arrived take) {
+  while (!stopping) {
+    auto [ec, socket] = co_await acceptor.async_accept(kAwait);
+    if (stopping) break;
+    if (!ec) {
+      take(HttpSocket(std::move(socket)));
+      continue;
+    }
+    pause.expires_after(kPause);
+    (void)co_await pause.async_wait(kAwait);
+  }
+}
+
+HttpServer::HttpServer(asio::any_io_executor executor, Parts parts)
+    : state_(std::make_unique<State>(std::move(executor), std::move(parts))) {}
+
+HttpServer::~HttpServer() = default;
+
+Result<std::string> HttpServer::open(Door door) {
+  RB_TRY(const auto endpoint, endpoint_of(door.address));
+  if (!door.anywhere && !endpoint.address().is_loopback()) {
+    return policy::refuse(codes::kListenNotLoopback,
+                          "is not loopback; REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true allows that");
+  }
+  RB_TRY(auto acceptor, bound(state_->executor, endpoint));
+  const std::string where = text_of(acceptor.local_endpoint());
+  auto& kept = state_->tcp_doors.emplace_back(std::move(acceptor));
+  const auto take = [state = state_.get(), opened = std::move(door)](HttpSocket socket) {
+    Ec ignored;  // an answer must not wait for more of it
+    socket.set_option(tcp::no_delay(true), ignored);  // NOLINT(bugprone-unused-return-value)
+    state->arrived(opened.make_stream(std::move(socket)), opened.handler);
+  };
+  state_->spawn(state_->accept_on(kept, take), [] {});
+  return where;
+}
+
+Result<void> HttpServer::open_local(const std::string& path, HttpHandler handler) {
+  RB_TRY(auto name, platform::Listener::bind(path));
+  // The listener keeps its own descriptor, by which it removes its name at the end.
+  const int duplicate = ::fcntl(name.fd(), F_DUPFD_CLOEXEC, 0);
+  Local::acceptor acceptor(state_->executor);
+  Ec ec;
+  acceptor.assign(Local(), duplicate, ec);  // NOLINT(bugprone-unused-return-value)
+  if (ec) return os_failure("listen on the local socket", ec.value());
+  state_->names.push_back(std::move(name));
+  auto& kept = state_->local_doors.emplace_back(std::move(acceptor));
+  const auto take = [state = state_.get(), opened = std::move(handler)](HttpSocket socket) {
+    const auto peer = platform::peer_of(socket.native_handle());
+    if (peer && peer->uid == ::geteuid()) state->arrived(plain_stream(std::move(socket)), opened);
+  };
+  state_->spawn(state_->accept_on(kept, take), [] {});
+  return {};
+}
+
+asio::awaitable<void> HttpServer::run() {
+  while (state_->at_work > 0) (void)co_await state_->idle.async_wait(kAwait);
+}
+
+void HttpServer::stop() {
+  state_->stopping = true;
+  Ec ignored;
+  // NOLINTBEGIN(bugprone-unused-return-value)
+  for (auto& door : state_->tcp_doors) door.close(ignored);
+  for (auto& door : state_->local_doors) door.close(ignored);
+  // NOLINTEND(bugprone-unused-return-value)
+  state_->pause.cancel();
+  for (auto& connection : state_->connections) connection.drain();
+}
+
+}  // namespace repobridge::mcp
