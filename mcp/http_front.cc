@@ -60,6 +60,26 @@ struct HttpFront::LiveCall {
   CancelCall cancel;
 };
 
+// One of the calls that a caller may have at work.
+class HttpFront::Slot {
+ public:
+  Slot(std::shared_ptr<std::map<std::string, std::size_t>> counts, std::string login)
+      : counts_(std::move(counts)), login_(std::move(login)) {
+    ++(*counts_)[login_];
+  }
+  Slot(Slot&&) = delete;
+  Slot& operator=(Slot&&) = delete;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() {
+    if (--(*counts_)[login_] == 0) counts_->erase(login_);
+  }
+
+ private:
+  std::shared_ptr<std::map<std::string, std::size_t>> counts_;
+  std::string login_;
+};
+
 HttpFront::HttpFront(Parts parts)
     : parts_(std::move(parts)), at_work_(std::make_shared<std::map<std::string, std::size_t>>()) {}
 
@@ -114,8 +134,8 @@ asio::awaitable<void> HttpFront::handle(HttpConnection& connection, CheckAccess 
   }
   const auto* request = std::get_if<RpcRequest>(&*message);
   if (request == nullptr) {
-    constexpr int kAccepted = 202;
-    co_await connection.answer(HttpReply{.status = kAccepted});
+    HttpReply taken{.status = 202};
+    co_await connection.answer(std::move(taken));
     co_return;
   }
   co_await carry_out(connection, *request, *std::move(access));
@@ -134,13 +154,10 @@ asio::awaitable<void> HttpFront::carry_out(HttpConnection& connection, RpcReques
 }
 
 // Held as long as the call is at work; null when the caller has as many as it may.
-std::shared_ptr<void> HttpFront::slot_of(const std::string& login) {
-  std::size_t& count = (*at_work_)[login];
-  if (count >= parts_.limits.calls_at_once_per_caller) return nullptr;
-  ++count;
-  return {nullptr, [all = at_work_, login](void*) {
-            if (--(*all)[login] == 0) all->erase(login);
-          }};
+std::shared_ptr<HttpFront::Slot> HttpFront::slot_of(const std::string& login) {
+  const auto found = at_work_->find(login);
+  if (found != at_work_->end() && found->second >= parts_.limits.calls_at_once_per_caller) return nullptr;
+  return std::make_shared<Slot>(at_work_, login);
 }
 
 std::shared_ptr<HttpFront::LiveCall> HttpFront::start(HttpConnection& connection, PassedCall passed,
@@ -210,7 +227,8 @@ asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, Pass
     if (!std::exchange(streaming, true)) co_await connection.begin_stream();
     co_await connection.send_comment("keepalive");
   }
-  if (!*live->outcome) parts_.report(live->outcome->error());
+  const bool was_started = live->cancel != nullptr;
+  if (was_started && !*live->outcome) parts_.report(live->outcome->error());
   Json message = result_message(id, parts_.server.call_result(era, *live->outcome));
   if (!streaming) {
     co_await answer_with(connection, std::move(message));

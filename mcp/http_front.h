@@ -47,12 +47,13 @@ class HttpFront {
 
  private:
   struct LiveCall;
+  class Slot;
 
   asio::awaitable<void> handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts);
   asio::awaitable<void> carry_out(HttpConnection& connection, RpcRequest request, Access access);
   asio::awaitable<void> call(HttpConnection& connection, RpcId id, PassedCall passed, Access access);
   std::shared_ptr<LiveCall> start(HttpConnection& connection, PassedCall passed, const Access& access);
-  std::shared_ptr<void> slot_of(const std::string& login);
+  std::shared_ptr<Slot> slot_of(const std::string& login);
   [[nodiscard]] std::optional<HttpReply> document(const HttpHead& head) const;
 
   Parts parts_;
