@@ -191,7 +191,8 @@ CancelCall BridgeClient::start(wire::Request request, CallHandlers handlers) {
 }
 
 asio::awaitable<Result<void>> BridgeClient::probe() {
-  return BridgeCall::probe(std::make_shared<BridgeCall>(executor_, options_, wire::Request{}, CallHandlers{}));
+  return BridgeCall::probe(
+      std::make_shared<BridgeCall>(executor_, options_, wire::Request{}, CallHandlers{}));
 }
 
 }  // namespace repobridge::mcp

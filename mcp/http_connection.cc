@@ -57,7 +57,7 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   Parts parts;
   // A client's bytes as they come, read by a coroutine of its own.
   std::string inbox;
-  bool ended = false;   // no more will come
+  bool ended = false;  // no more will come
   bool draining = false;
   asio::steady_timer changed;   // the one who serves waits on it for any of this
   asio::steady_timer room;      // the one who reads, for the inbox to be emptied
@@ -217,7 +217,8 @@ asio::awaitable<void> HttpConnection::State::answer(HttpReply reply) {
   co_await write(to_bytes(reply, keep ? Afterwards::keep : Afterwards::close, head.method != "HEAD"));
 }
 
-// A socket that is closed with bytes unread takes the answer with it; so what still comes is read for a while.
+// A socket that is closed with bytes unread takes the answer with it; so what still comes is read for a
+// while.
 asio::awaitable<void> HttpConnection::State::farewell() {
   const bool unread = !inbox.empty() || (parser && !parser->is_done());
   if (!unread) {
@@ -244,7 +245,8 @@ asio::awaitable<void> HttpConnection::serve() {
   const bool begun = co_await state.begin();
   if (!begun) co_return;
   const auto executor = co_await asio::this_coro::executor;
-  asio::co_spawn(executor, state.read_on(), [shared = state_](const std::exception_ptr&) { shared->close(); });
+  asio::co_spawn(executor, state.read_on(),
+                 [shared = state_](const std::exception_ptr&) { shared->close(); });
   do {
     const bool asked = co_await state.next_request();
     if (!asked) break;

@@ -18,8 +18,8 @@ HttpReply json_reply(int status, const Json& body) {
 }
 
 HttpReply challenge_reply(const Challenge& challenge) {
-  HttpReply reply =
-      json_reply(challenge.status, Json{{"error", challenge.error}, {"error_description", challenge.message}});
+  HttpReply reply = json_reply(challenge.status,
+                               Json{{"error", challenge.error}, {"error_description", challenge.message}});
   if (!challenge.www_authenticate.empty()) {
     reply.fields.emplace_back("WWW-Authenticate", challenge.www_authenticate);
   }
@@ -57,7 +57,56 @@ struct HttpFront::LiveCall {
   std::optional<ProgressNotes> notes;
   std::deque<Json> news;
   std::optional<Result<wire::Outcome>> outcome;
-  CancelCall cancel;
+  std::function<void()> wake;  // who waits for it
+};
+
+// The answer to a call: JSON, unless something is to be told before its end to who takes a stream.
+class HttpFront::Telling {
+ public:
+  Telling(HttpConnection& connection, bool asked_for_progress) : connection_(&connection) {
+    const Accepts accepts = accepts_of(connection.head().field("Accept"));
+    may_stream_ = accepts.events && connection.can_stream() && (asked_for_progress || !accepts.json);
+  }
+
+  [[nodiscard]] bool may_stream() const { return may_stream_; }
+  void listen_to(std::shared_ptr<LiveCall> live) { live_ = std::move(live); }
+
+  // Whether there was any.
+  asio::awaitable<bool> tell_news() {
+    const bool some = may_stream_ && !live_->news.empty();
+    while (may_stream_ && !live_->news.empty()) {
+      co_await begin();
+      std::string note = policy::dump_json(live_->news.front());
+      live_->news.pop_front();
+      co_await connection_->send_event(std::move(note));
+    }
+    co_return some;
+  }
+
+  asio::awaitable<void> show_life() {
+    if (!may_stream_) co_return;
+    co_await begin();
+    co_await connection_->send_comment("keepalive");
+  }
+
+  asio::awaitable<void> finish(Json message) {
+    if (!begun_) {
+      co_await answer_with(*connection_, std::move(message));
+      co_return;
+    }
+    co_await connection_->send_event(policy::dump_json(message));
+    co_await connection_->end_stream();
+  }
+
+ private:
+  asio::awaitable<void> begin() {
+    if (!std::exchange(begun_, true)) co_await connection_->begin_stream();
+  }
+
+  HttpConnection* connection_;
+  std::shared_ptr<LiveCall> live_;
+  bool may_stream_ = false;
+  bool begun_ = false;
 };
 
 // One of the calls that a caller may have at work.
@@ -90,9 +139,8 @@ HttpHandler HttpFront::for_network(CheckAccess check) {
 }
 
 HttpHandler HttpFront::for_local_socket(const Access& access) {
-  const CheckAccess proven = [access](const std::string&) -> asio::awaitable<tl::expected<Access, Challenge>> {
-    co_return access;
-  };
+  const CheckAccess proven =
+      [access](const std::string&) -> asio::awaitable<tl::expected<Access, Challenge>> { co_return access; };
   return [this, proven](HttpConnection& connection) { return handle(connection, proven, nullptr); };
 }
 
@@ -102,7 +150,8 @@ std::optional<HttpReply> HttpFront::document(const HttpHead& head) const {
   return HttpReply{.body = found->second, .fields = {{"Access-Control-Allow-Origin", "*"}}};
 }
 
-asio::awaitable<void> HttpFront::handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts) {
+asio::awaitable<void> HttpFront::handle(HttpConnection& connection, CheckAccess check,
+                                        const HostRules* hosts) {
   Asked asked{.head = connection.head(), .hosts = hosts, .max_body_bytes = connection.max_body_bytes()};
   auto refused = refuse(Stage::door, asked);
   constexpr int kNotFound = 404;
@@ -160,9 +209,8 @@ std::shared_ptr<HttpFront::Slot> HttpFront::slot_of(const std::string& login) {
   return std::make_shared<Slot>(at_work_, login);
 }
 
-std::shared_ptr<HttpFront::LiveCall> HttpFront::start(HttpConnection& connection, PassedCall passed,
-                                                      const Access& access) {
-  auto live = std::make_shared<LiveCall>(LiveCall{.notes = notes_of(passed)});
+// Nothing to cancel when it could not be started; then the outcome says why.
+CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access) {
   auto slot = slot_of(access.login);
   const std::string tool = passed.tool;
   if (!slot) {
@@ -170,72 +218,66 @@ std::shared_ptr<HttpFront::LiveCall> HttpFront::start(HttpConnection& connection
                                    "as many calls of this caller are at work as may be; await an answer",
                                    Json{{"limit", parts_.limits.calls_at_once_per_caller}});
     parts_.metrics.call_refused(tool, code_of(*live->outcome));
-    return live;
+    return nullptr;
   }
   auto request = wire_request(std::move(passed), {.login = access.login, .mode = access.mode});
   if (!request) {
     live->outcome = fail(std::move(request).error());
-    return live;
+    return nullptr;
   }
   const auto began = std::chrono::steady_clock::now();
   parts_.metrics.call_began();
-  const auto wake = connection.waker();
-  live->cancel = parts_.start_call(
+  return parts_.start_call(
       *std::move(request),
       CallHandlers{.progress =
-                       [live, wake](const wire::Progress& progress) {
+                       [live](const wire::Progress& progress) {
                          auto note = live->notes ? live->notes->next(progress) : std::nullopt;
                          if (!note) return;
                          live->news.push_back(*std::move(note));
-                         wake();
+                         live->wake();
                        },
                    .ended =
-                       [live, wake, slot, tool, began, &metrics = parts_.metrics](auto outcome) mutable {
+                       [live, slot, tool, began, &metrics = parts_.metrics](auto outcome) mutable {
                          const auto took = std::chrono::steady_clock::now() - began;
                          metrics.call_ended(tool, code_of(outcome), took);
                          live->outcome = std::move(outcome);
                          slot.reset();
-                         wake();
+                         live->wake();
                        }});
-  return live;
 }
 
-asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, PassedCall passed, Access access) {
-  const Era era = passed.era;
-  const Accepts accepts = accepts_of(connection.head().field("Accept"));
-  const bool may_stream =
-      accepts.events && connection.can_stream() && (passed.progress_token || !accepts.json);
-  const auto live = start(connection, std::move(passed), access);
-  bool streaming = false;
+// Until the call has ended; false when its client left before.
+asio::awaitable<bool> HttpFront::accompany(HttpConnection& connection, const LiveCall& call,
+                                           Telling& telling) {
   auto silence = Deadline::after(parts_.limits.keepalive);
-  while (!live->outcome) {
+  while (!call.outcome) {
     co_await connection.wait(silence);
-    if (connection.gone()) {
-      if (era == Era::modern && !live->outcome) live->cancel();
-      co_return;
-    }
-    while (may_stream && !live->news.empty()) {
-      if (!std::exchange(streaming, true)) co_await connection.begin_stream();
-      const Json note = std::move(live->news.front());
-      live->news.pop_front();
-      co_await connection.send_event(policy::dump_json(note));
-      silence = Deadline::after(parts_.limits.keepalive);
-    }
-    if (!silence.passed()) continue;
+    if (connection.gone()) co_return false;
+    const bool told = co_await telling.tell_news();
+    if (!told && !silence.passed()) continue;
+    if (!told) co_await telling.show_life();
     silence = Deadline::after(parts_.limits.keepalive);
-    if (!may_stream) continue;
-    if (!std::exchange(streaming, true)) co_await connection.begin_stream();
-    co_await connection.send_comment("keepalive");
   }
-  const bool was_started = live->cancel != nullptr;
-  if (was_started && !*live->outcome) parts_.report(live->outcome->error());
-  Json message = result_message(id, parts_.server.call_result(era, *live->outcome));
-  if (!streaming) {
-    co_await answer_with(connection, std::move(message));
+  co_return true;
+}
+
+asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, PassedCall passed,
+                                      Access access) {
+  const Era era = passed.era;
+  Telling telling(connection, passed.progress_token.has_value());
+  const auto live = std::make_shared<LiveCall>(LiveCall{.wake = connection.waker()});
+  if (telling.may_stream()) live->notes = notes_of(passed);
+  telling.listen_to(live);
+  // Not in the live call, whose handlers hold it: nothing may hold itself.
+  const CancelCall cancel = start(live, std::move(passed), access);
+  const bool stayed = co_await accompany(connection, *live, telling);
+  if (!stayed) {
+    if (era == Era::modern && !live->outcome) cancel();
     co_return;
   }
-  co_await connection.send_event(policy::dump_json(message));
-  co_await connection.end_stream();
+  if (cancel && !*live->outcome) parts_.report(live->outcome->error());
+  Json message = result_message(id, parts_.server.call_result(era, *live->outcome));
+  co_await telling.finish(std::move(message));
 }
 
 }  // namespace repobridge::mcp

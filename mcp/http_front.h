@@ -4,9 +4,9 @@
 // nothing that a client could miss. Which era a request belongs to and what it is refused with says
 // http_ladder.h. An answer is JSON; a stream of events when the caller asked for progress and takes one, or
 // takes nothing else. A client that leaves cancels its modern call; a legacy one goes on, as its revisions
-// want. notifications/cancelled is taken and without effect, since ids of legacy clients are not theirs alone.
-// Threads: the event loop's one. Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's refusal.
-// Source: MCP "Streamable HTTP"; docs/PROTOCOL.md section 7.
+// want. notifications/cancelled is taken and without effect, since ids of legacy clients are not theirs
+// alone. Threads: the event loop's one. Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's
+// refusal. Source: MCP "Streamable HTTP"; docs/PROTOCOL.md section 7.
 #pragma once
 
 #include <functional>
@@ -48,11 +48,13 @@ class HttpFront {
  private:
   struct LiveCall;
   class Slot;
+  class Telling;
 
   asio::awaitable<void> handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts);
   asio::awaitable<void> carry_out(HttpConnection& connection, RpcRequest request, Access access);
   asio::awaitable<void> call(HttpConnection& connection, RpcId id, PassedCall passed, Access access);
-  std::shared_ptr<LiveCall> start(HttpConnection& connection, PassedCall passed, const Access& access);
+  asio::awaitable<bool> accompany(HttpConnection& connection, const LiveCall& call, Telling& telling);
+  CancelCall start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access);
   std::shared_ptr<Slot> slot_of(const std::string& login);
   [[nodiscard]] std::optional<HttpReply> document(const HttpHead& head) const;
 

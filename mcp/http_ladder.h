@@ -3,8 +3,8 @@
 //
 // Promise: pure. The first rung that finds fault decides, with its status and code. A request that meets
 // every stage without fault is one that Server::answer() may see; which era it belongs to says its body, and
-// the headers must agree. Errors: -32700, -32600, -32601, -32602, -32022 and -32020, each as a JSON-RPC error.
-// Source: MCP "Streamable HTTP", 2025-03-26 to 2026-07-28; docs/PROTOCOL.md section 7.
+// the headers must agree. Errors: -32700, -32600, -32601, -32602, -32022 and -32020, each as a JSON-RPC
+// error. Source: MCP "Streamable HTTP", 2025-03-26 to 2026-07-28; docs/PROTOCOL.md section 7.
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bridge/wire/frame.h"
+#include "bridge/wire/token.h"
 #include "mcp/bridge_client.h"
 #include "mcp/http_front.h"
 #include "mcp/http_server.h"
@@ -15,7 +16,6 @@
 #include "mcp/http_tls.h"
 #include "mcp/log.h"
 #include "mcp/tokens.h"
-#include "bridge/wire/token.h"
 #include "platform/readiness.h"
 #include "platform/user.h"
 #include "policy/codes.h"
@@ -31,9 +31,10 @@ struct House {
         bridge(io.get_executor(), {.address = policy.bridge, .policy_digest = policy.digest}),
         server(policy, {.name = "repobridge", .title = "Repobridge", .version = RB_VERSION}),
         front({.server = server,
-               .start_call = [this](auto request, auto handlers) {
-                 return bridge.start(std::move(request), std::move(handlers));
-               },
+               .start_call =
+                   [this](auto request, auto handlers) {
+                     return bridge.start(std::move(request), std::move(handlers));
+                   },
                .hosts = HostRules(policy.http),
                .limits = policy.http.limits,
                .metrics = metrics,

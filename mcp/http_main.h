@@ -1,8 +1,8 @@
 // The front over HTTP, from its settings to its end.
 //
-// Promise: returns when a signal has ended it and what it was at has been answered, or kDrainLimit has passed,
-// or a second signal came. Errors: what keeps it from starting; CONFIG_INVALID when it would serve nobody or
-// everybody without being told to.
+// Promise: returns when a signal has ended it and what it was at has been answered, or kDrainLimit has
+// passed, or a second signal came. Errors: what keeps it from starting; CONFIG_INVALID when it would serve
+// nobody or everybody without being told to.
 #pragma once
 
 #include <chrono>

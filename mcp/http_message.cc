@@ -164,7 +164,9 @@ std::string event_chunk(std::string_view data) {
   return chunk(std::string("event: message\ndata: ").append(data).append("\n\n"));
 }
 
-std::string comment_chunk(std::string_view text) { return chunk(std::string(": ").append(text).append("\n\n")); }
+std::string comment_chunk(std::string_view text) {
+  return chunk(std::string(": ").append(text).append("\n\n"));
+}
 
 std::string last_chunk() { return "0\r\n\r\n"; }
 

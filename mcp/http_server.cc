@@ -39,7 +39,8 @@ std::optional<unsigned short> port_of(std::string_view text) {
 // No name is looked up: what it leads to may change.
 Result<tcp::endpoint> endpoint_of(const std::string& address) {
   const auto colon = address.rfind(':');
-  const auto port = colon == std::string::npos ? std::nullopt : port_of(std::string_view(address).substr(colon + 1));
+  const auto port =
+      colon == std::string::npos ? std::nullopt : port_of(std::string_view(address).substr(colon + 1));
   std::string host = address.substr(0, colon);
   if (host == "localhost") host = "127.0.0.1";
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -101,12 +102,13 @@ struct HttpServer::State {
 
 void HttpServer::State::spawn(asio::awaitable<void> work, std::function<void()> ended) {
   ++at_work;
-  asio::co_spawn(executor, std::move(work), [this, then = std::move(ended)](const std::exception_ptr& thrown) {
-    // Nothing of ours throws; what a library threw ends this one connection.
-    if (thrown) parts.fault("a connection ended by an exception");
-    then();
-    if (--at_work == 0) idle.cancel();
-  });
+  asio::co_spawn(executor, std::move(work),
+                 [this, then = std::move(ended)](const std::exception_ptr& thrown) {
+                   // Nothing of ours throws; what a library threw ends this one connection.
+                   if (thrown) parts.fault("a connection ended by an exception");
+                   then();
+                   if (--at_work == 0) idle.cancel();
+                 });
 }
 
 void HttpServer::State::arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler) {
@@ -162,7 +164,7 @@ Result<std::string> HttpServer::open(Door door) {
   const std::string where = text_of(acceptor.local_endpoint());
   auto& kept = state_->tcp_doors.emplace_back(std::move(acceptor));
   const auto take = [state = state_.get(), opened = std::move(door)](HttpSocket socket) {
-    Ec ignored;  // an answer must not wait for more of it
+    Ec ignored;                                       // an answer must not wait for more of it
     socket.set_option(tcp::no_delay(true), ignored);  // NOLINT(bugprone-unused-return-value)
     state->arrived(opened.make_stream(std::move(socket)), opened.handler);
   };

@@ -2,9 +2,9 @@
 //
 // Promise: a door over TCP is bound to loopback unless `anywhere` says otherwise. Past the limit of
 // connections a client is told so and let go. stop() closes the doors at once and lets each connection answer
-// what it is at; run() returns when the last has. Owns: its sockets and connections. Threads: the event loop's
-// one. Errors: LISTEN_ADDRESS_INVALID, LISTEN_ADDRESS_NOT_LOOPBACK, LISTEN_ADDRESS_TAKEN; those of
-// a local socket.
+// what it is at; run() returns when the last has. Owns: its sockets and connections. Threads: the event
+// loop's one. Errors: LISTEN_ADDRESS_INVALID, LISTEN_ADDRESS_NOT_LOOPBACK, LISTEN_ADDRESS_TAKEN; those of a
+// local socket.
 #pragma once
 
 #include <cstddef>

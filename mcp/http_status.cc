@@ -33,7 +33,8 @@ asio::awaitable<HttpReply> page(const StatusParts& parts, const HttpHead& head) 
   }
   if (head.path() == "/healthz") co_return HttpReply{.body = policy::dump_json(Json{{"healthy", true}})};
   if (head.path() == "/metrics") {
-    co_return HttpReply{.body = parts.metrics.text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+    co_return HttpReply{.body = parts.metrics.text(),
+                        .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   }
   if (head.path() != "/readyz") co_return refusal(404, "there are /healthz, /readyz and /metrics");
   co_return co_await readiness(parts);

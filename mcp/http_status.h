@@ -1,7 +1,7 @@
 // What a supervisor or a monitor asks of the front, on a door of its own.
 //
-// /healthz: the process serves. /readyz: 200 when the bridge answers and new calls are taken, else 503 and why.
-// /metrics: Prometheus. Promise: reads only; nobody is authenticated, hence loopback alone.
+// /healthz: the process serves. /readyz: 200 when the bridge answers and new calls are taken, else 503 and
+// why. /metrics: Prometheus. Promise: reads only; nobody is authenticated, hence loopback alone.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
 // The bytes of one HTTP connection, with or without TLS beneath.
 //
 // Promise: reading and writing may go on at the same time, one of each; close() ends both. No call throws.
-// Owns: the socket. Threads: the event loop's one. Errors: a connection that fails has ended; nobody asks why.
+// Owns: the socket. Threads: the event loop's one. Errors: a connection that fails has ended; nobody asks
+// why.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>

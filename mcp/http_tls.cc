@@ -44,7 +44,8 @@ class TlsStream : public HttpStream {
   // HTTP says itself where an answer ends, so nobody needs TLS to say it again.
   void end_writing() override {
     Ec ignored;
-    stream_.next_layer().shutdown(HttpSocket::shutdown_send, ignored);  // NOLINT(bugprone-unused-return-value)
+    stream_.next_layer().shutdown(HttpSocket::shutdown_send,
+                                  ignored);  // NOLINT(bugprone-unused-return-value)
   }
 
   void close() override {

@@ -44,7 +44,8 @@ std::optional<Options> read_options(int argc, char** argv, int& status) {
   auto* ways = app.add_option_group("ways", "How clients come; --stdio alone, or the others together");
   auto* stdio = ways->add_flag("--stdio", options.stdio, "speak over standard input and output");
   auto* http = ways->add_option("--http", options.http.address, "serve Streamable HTTP at ADDRESS:PORT/mcp");
-  auto* local = ways->add_option("--unix", options.http.local_path, "the same on a local socket, for this user");
+  auto* local =
+      ways->add_option("--unix", options.http.local_path, "the same on a local socket, for this user");
   ways->require_option(1, 2);
   stdio->excludes(http)->excludes(local);
   app.add_option("--metrics", options.http.status_address, "serve /healthz, /readyz and /metrics there")
@@ -70,7 +71,7 @@ int refuse(const std::string& what, const Error& error) {
 
 // The parts, each handed what it needs, until the client or a signal ends it.
 void serve_stdio(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPolicy policy,
-           const repobridge::platform::User& user) {
+                 const repobridge::platform::User& user) {
   asio::io_context io(1);
   const auto still_serving = asio::make_work_guard(io);
   mcp::BridgeClient bridge(io.get_executor(), {.address = policy.bridge, .policy_digest = policy.digest});
@@ -78,14 +79,14 @@ void serve_stdio(mcp::Pipe client, mcp::Pipe wake, repobridge::policy::FrontPoli
                            {.name = "repobridge", .title = "Repobridge", .version = RB_VERSION});
 
   mcp::Stdio* outlet = nullptr;
-  mcp::Session session(
-      {.server = server,
-       .caller = {.login = user.login, .mode = "stdio"},
-       .send = [&outlet](std::string line) { outlet->send(std::move(line)); },
-       .start_call = [&bridge](
-                         auto request,
-                         auto handlers) { return bridge.start(std::move(request), std::move(handlers)); },
-       .report = mcp::log_failed_call});
+  mcp::Session session({.server = server,
+                        .caller = {.login = user.login, .mode = "stdio"},
+                        .send = [&outlet](std::string line) { outlet->send(std::move(line)); },
+                        .start_call =
+                            [&bridge](auto request, auto handlers) {
+                              return bridge.start(std::move(request), std::move(handlers));
+                            },
+                        .report = mcp::log_failed_call});
   mcp::Stdio stdio(std::move(client), std::move(wake), repobridge::wire::kMaxRequestBytes,
                    {.post = [&io](auto task) { asio::post(io, std::move(task)); },
                     .line = [&session](const mcp::Line& line) { session.receive(line); },

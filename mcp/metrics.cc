@@ -32,7 +32,9 @@ void Metrics::call_ended(const std::string& tool, const std::string& code, std::
   histogram.sum_seconds += seconds;
 }
 
-void Metrics::call_refused(const std::string& tool, const std::string& code) { ++calls_[{tool, known(code)}]; }
+void Metrics::call_refused(const std::string& tool, const std::string& code) {
+  ++calls_[{tool, known(code)}];
+}
 
 std::string Metrics::text() const {
   std::ostringstream out;
@@ -42,7 +44,8 @@ std::string Metrics::text() const {
     out << "repobridge_front_calls_total{tool=\"" << labels.first << "\",code=\"" << labels.second << "\"} "
         << count << "\n";
   }
-  out << head_of("repobridge_front_call_seconds", "histogram", "How long calls took that went to the bridge.");
+  out << head_of("repobridge_front_call_seconds", "histogram",
+                 "How long calls took that went to the bridge.");
   for (const auto& [tool, histogram] : latency_) {
     const std::string bucket = "repobridge_front_call_seconds_bucket{tool=\"" + tool + "\",le=\"";
     for (std::size_t i = 0; i < kBounds.size(); ++i) {

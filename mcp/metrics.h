@@ -29,7 +29,8 @@ class Metrics {
 
  private:
   // Seconds; clients give up after about 60.
-  static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0};
+  static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
+                                         1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
   struct Histogram {
     std::array<std::uint64_t, kBounds.size()> within{};  // each holds the ones below it too
     std::uint64_t count = 0;

@@ -104,7 +104,8 @@ bool is_legacy_revision(std::string_view version) {
 bool names_modern_revision(std::string_view version) { return version >= kFirstModern; }
 
 std::string missing_envelope_text() {
-  return std::string("the header names a modern revision, but '_meta' of the request lacks ").append(kVersionKey);
+  return std::string("the header names a modern revision, but '_meta' of the request lacks ")
+      .append(kVersionKey);
 }
 
 RpcError unsupported_revision(const std::string& requested) {

@@ -41,8 +41,8 @@ Challenge unknowable() {
 }  // namespace
 
 CheckAccess check_tokens(std::vector<policy::BearerToken> tokens, std::function<void(const Error&)> report) {
-  return [tokens = std::move(tokens), report = std::move(report)](std::string authorization)
-             -> asio::awaitable<Answer> {
+  return [tokens = std::move(tokens),
+          report = std::move(report)](std::string authorization) -> asio::awaitable<Answer> {
     const std::string token = presented(authorization);
     const std::string digest = platform::sha256_hex(token);
     std::optional<Access> access;

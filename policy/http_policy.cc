@@ -59,12 +59,10 @@ Result<std::optional<TlsFiles>> tls_of(Fields& outer) {
 }
 
 Json limits_to_json(const HttpLimits& limits) {
-  return Json{{"connections", limits.connections},
-              {"calls_at_once_per_caller", limits.calls_at_once_per_caller},
-              {"read_seconds", limits.read.count()},
-              {"write_seconds", limits.write.count()},
-              {"idle_seconds", limits.idle.count()},
-              {"keepalive_seconds", limits.keepalive.count()}};
+  return Json{
+      {"connections", limits.connections},   {"calls_at_once_per_caller", limits.calls_at_once_per_caller},
+      {"read_seconds", limits.read.count()}, {"write_seconds", limits.write.count()},
+      {"idle_seconds", limits.idle.count()}, {"keepalive_seconds", limits.keepalive.count()}};
 }
 
 Result<std::size_t> count_of(Fields& fields, std::string_view name, std::size_t most) {
@@ -123,14 +121,16 @@ bool is_origin(std::string_view text) {
   const auto colon = text.find("://");
   if (colon == std::string_view::npos || colon == 0) return false;
   const auto scheme = text.substr(0, colon);
-  if (!std::ranges::all_of(scheme, [](char c) { return c == '-' || (is_alnum(c) && c == std::tolower(c)); })) {
+  if (!std::ranges::all_of(scheme,
+                           [](char c) { return c == '-' || (is_alnum(c) && c == std::tolower(c)); })) {
     return false;
   }
   auto host = text.substr(colon + 3);
   const auto port = host.rfind(':');
   if (port != std::string_view::npos && host.find(']', port) == std::string_view::npos) {
     const auto digits = host.substr(port + 1);
-    if (digits.empty() || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) return false;
+    if (digits.empty() || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
+      return false;
     host = host.substr(0, port);
   }
   return is_host_name(host);

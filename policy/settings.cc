@@ -286,9 +286,11 @@ Result<void> add_tokens(Variables& variables, const std::string& name, bool read
     BearerToken token{.name = one.substr(0, equals), .read_only = read_only};
     if (equals != std::string::npos) token.file = one.substr(equals + 1);
     if (!is_token_name(token.name) || !token.file.starts_with('/')) {
-      return refuse_variable(name, "must list NAME=/absolute/path; a name has letters, digits, '.', '_', '-'");
+      return refuse_variable(name,
+                             "must list NAME=/absolute/path; a name has letters, digits, '.', '_', '-'");
     }
-    const bool twice = std::ranges::any_of(tokens, [&](const auto& other) { return other.name == token.name; });
+    const bool twice =
+        std::ranges::any_of(tokens, [&](const auto& other) { return other.name == token.name; });
     if (twice) return refuse_variable(name, "names a token that is named already");
     tokens.push_back(std::move(token));
   }
@@ -301,7 +303,8 @@ Result<std::optional<TlsFiles>> read_tls(Variables& variables) {
   if (!certificate && !key) return std::nullopt;
   for (const auto& [name, path] : {std::pair("REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE", &certificate),
                                    std::pair("REPOBRIDGE_FRONT_TLS_KEY_FILE", &key)}) {
-    if (!*path) return refuse_variable(name, "is missing; certificate and key are set together or not at all");
+    if (!*path)
+      return refuse_variable(name, "is missing; certificate and key are set together or not at all");
     if (!(*path)->starts_with('/')) return refuse_variable(name, "must be an absolute path");
   }
   return TlsFiles{.certificate = *certificate, .key = *key};

@@ -66,7 +66,8 @@ Run attach(CLI::App& app) {
 
 }  // namespace
 
-const Command kInit{
-    .name = "init", .summary = "Make a directory with an example env file, a new key and a new token", .attach = attach};
+const Command kInit{.name = "init",
+                    .summary = "Make a directory with an example env file, a new key and a new token",
+                    .attach = attach};
 
 }  // namespace repobridge::admin

@@ -85,9 +85,9 @@ Result<policy::HttpPolicy> place_http(policy::HttpPolicy http, const std::string
     if (!usable) return policy::refuse_variable(variable, "cannot be used: " + usable.error().message);
   }
   if (!http.tls) return http;
-  RB_TRY(http.tls->certificate, place_file({.variable = "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE",
-                                            .path = http.tls->certificate},
-                                           roots));
+  RB_TRY(http.tls->certificate,
+         place_file({.variable = "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE", .path = http.tls->certificate},
+                    roots));
   RB_TRY(http.tls->key,
          place_file({.variable = "REPOBRIDGE_FRONT_TLS_KEY_FILE", .path = http.tls->key}, roots));
   return http;

@@ -1,5 +1,5 @@
-// A client's bytes on one connection, in pieces: whatever they are, what comes back is a row of whole answers,
-// each refusal has a body of JSON, and the connection ends.
+// A client's bytes on one connection, in pieces: whatever they are, what comes back is a row of whole
+// answers, each refusal has a body of JSON, and the connection ends.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>

@@ -14,18 +14,19 @@ using tests::value_of;
 
 // With a value in every place, so that whatever reading or writing forgets is missed.
 HttpPolicy full() {
-  return HttpPolicy{.allowed_hosts = {"mcp.example.org", "[::2]"},
-                    .allowed_origins = {"https://app.example.org"},
-                    .allow_non_loopback = true,
-                    .allow_unauthenticated = true,
-                    .tokens = {{.name = "a", .file = "/etc/a"}, {.name = "b", .file = "/etc/b", .read_only = true}},
-                    .tls = TlsFiles{.certificate = "/etc/c", .key = "/etc/k"},
-                    .limits = {.connections = 2,
-                               .calls_at_once_per_caller = 3,
-                               .read = std::chrono::seconds(4),
-                               .write = std::chrono::seconds(5),
-                               .idle = std::chrono::seconds(6),
-                               .keepalive = std::chrono::seconds(7)}};
+  return HttpPolicy{
+      .allowed_hosts = {"mcp.example.org", "[::2]"},
+      .allowed_origins = {"https://app.example.org"},
+      .allow_non_loopback = true,
+      .allow_unauthenticated = true,
+      .tokens = {{.name = "a", .file = "/etc/a"}, {.name = "b", .file = "/etc/b", .read_only = true}},
+      .tls = TlsFiles{.certificate = "/etc/c", .key = "/etc/k"},
+      .limits = {.connections = 2,
+                 .calls_at_once_per_caller = 3,
+                 .read = std::chrono::seconds(4),
+                 .write = std::chrono::seconds(5),
+                 .idle = std::chrono::seconds(6),
+                 .keepalive = std::chrono::seconds(7)}};
 }
 
 TEST(HttpPolicy, IsReadBackAsItWasWritten) {
@@ -86,8 +87,8 @@ TEST(HttpPolicy, KnowsAnOrigin) {
                            "vscode-webview://abc"}) {
     EXPECT_TRUE(is_origin(text)) << text;
   }
-  for (const char* text : {"", "null", "a.example", "://a", "https://", "https://a/", "https://a:", "https://a:x",
-                           "https://u@a", "HTTPS://a", "https://[::1]x"}) {
+  for (const char* text : {"", "null", "a.example", "://a", "https://", "https://a/",
+                           "https://a:", "https://a:x", "https://u@a", "HTTPS://a", "https://[::1]x"}) {
     EXPECT_FALSE(is_origin(text)) << text;
   }
 }

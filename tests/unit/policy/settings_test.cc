@@ -101,7 +101,8 @@ TEST(Settings, HoldWhatIsSaid) {
 TEST(Settings, HoldWhatIsSaidOfTheFront) {
   const auto http =
       value_of(read("REPOBRIDGE_FRONT_TOKEN_FILES=a=/etc/a , b.c=/etc/b=c\n"
-                    "REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES=d=/etc/d\nREPOBRIDGE_FRONT_ALLOWED_HOSTS=A.example,[::2]\n"
+                    "REPOBRIDGE_FRONT_READ_ONLY_TOKEN_FILES=d=/etc/"
+                    "d\nREPOBRIDGE_FRONT_ALLOWED_HOSTS=A.example,[::2]\n"
                     "REPOBRIDGE_FRONT_ALLOWED_ORIGINS=https://A.example:8443\n"
                     "REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true\nREPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=true\n"
                     "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=/etc/c\nREPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/k\n"
