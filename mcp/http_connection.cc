@@ -66,6 +66,7 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   // The request at hand.
   std::optional<Parser> parser;
   HttpHead head;
+  HttpFields added;
   bool answered = false;
   bool keep = false;
 
@@ -165,6 +166,7 @@ asio::awaitable<bool> HttpConnection::State::read_head() {
 asio::awaitable<bool> HttpConnection::State::next_request() {
   answered = false;
   keep = false;
+  added.clear();
   const bool some = co_await first_byte();
   if (!some) co_return false;
   parser.emplace();
@@ -214,6 +216,7 @@ asio::awaitable<void> HttpConnection::State::answer(HttpReply reply) {
   // An unread body would be taken for the next request.
   keep = keep && !draining && parser->is_done();
   if (parts.answered) parts.answered(reply.status);
+  reply.fields.insert(reply.fields.end(), added.begin(), added.end());
   co_await write(to_bytes(reply, keep ? Afterwards::keep : Afterwards::close, head.method != "HEAD"));
 }
 
@@ -276,13 +279,15 @@ asio::awaitable<std::optional<std::string>> HttpConnection::body() {
 
 asio::awaitable<void> HttpConnection::answer(HttpReply reply) { return state_->answer(std::move(reply)); }
 
+void HttpConnection::add_fields(HttpFields fields) { state_->added = std::move(fields); }
+
 bool HttpConnection::can_stream() const { return state_->parser->get().version() >= 11; }
 
 asio::awaitable<void> HttpConnection::begin_stream() {
   state_->answered = true;
   constexpr int kOk = 200;
   if (state_->parts.answered) state_->parts.answered(kOk);
-  co_await state_->write(event_stream_head());
+  co_await state_->write(event_stream_head(state_->added));
 }
 
 asio::awaitable<void> HttpConnection::send_event(std::string data) {

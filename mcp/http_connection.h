@@ -59,6 +59,8 @@ class HttpConnection {
   // The whole body; nothing when it could not be had, which then is answered already.
   asio::awaitable<std::optional<std::string>> body();
   asio::awaitable<void> answer(HttpReply reply);
+  // Fields that every answer to this request has, beside its own.
+  void add_fields(HttpFields fields);
 
   // An HTTP/1.0 client cannot have a stream.
   [[nodiscard]] bool can_stream() const;

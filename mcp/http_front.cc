@@ -26,6 +26,27 @@ HttpReply challenge_reply(const Challenge& challenge) {
   return reply;
 }
 
+// What lets a browser hand an answer to a page whose origin was allowed.
+HttpFields for_page_of(const std::string& origin) {
+  return {{"Access-Control-Allow-Origin", origin},
+          {"Access-Control-Expose-Headers", "WWW-Authenticate"},
+          {"Vary", "Origin"}};
+}
+
+// A browser asks whether a page may ask; that carries no token.
+bool is_preflight(const HttpHead& head) {
+  return head.method == "OPTIONS" && head.field("Access-Control-Request-Method").has_value();
+}
+
+HttpReply preflight_reply() {
+  return HttpReply{.status = 204,
+                   .fields = {{"Access-Control-Allow-Methods", "POST"},
+                              {"Access-Control-Allow-Headers",
+                               "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+                               "Mcp-Session-Id"},
+                              {"Access-Control-Max-Age", "600"}}};
+}
+
 // A message as the whole answer, in a form that the client takes.
 asio::awaitable<void> answer_with(HttpConnection& connection, Json message) {
   const Accepts accepts = accepts_of(connection.head().field("Accept"));
@@ -162,12 +183,24 @@ asio::awaitable<void> HttpFront::handle(HttpConnection& connection, CheckAccess 
     co_await connection.answer(*std::move(refused));
     co_return;
   }
+  if (const auto origin = asked.head.field("Origin"); origin && hosts != nullptr) {
+    connection.add_fields(for_page_of(*origin));
+    if (is_preflight(asked.head)) {
+      HttpReply leave = preflight_reply();
+      co_await connection.answer(std::move(leave));
+      co_return;
+    }
+  }
+  co_await serve(connection, check, asked);
+}
+
+asio::awaitable<void> HttpFront::serve(HttpConnection& connection, const CheckAccess& check, Asked asked) {
   auto access = co_await check(asked.head.field("Authorization").value_or(""));
   if (!access) {
     co_await connection.answer(challenge_reply(access.error()));
     co_return;
   }
-  refused = refuse(Stage::head, asked);
+  auto refused = refuse(Stage::head, asked);
   if (refused) {
     co_await connection.answer(*std::move(refused));
     co_return;

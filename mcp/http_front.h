@@ -5,7 +5,8 @@
 // http_ladder.h. An answer is JSON; a stream of events when the caller asked for progress and takes one, or
 // takes nothing else. A client that leaves cancels its modern call; a legacy one goes on, as its revisions
 // want. notifications/cancelled is taken and without effect, since ids of legacy clients are not theirs
-// alone. Threads: the event loop's one. Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's
+// alone. A page of a browser whose origin is allowed may ask
+// and read. Threads: the event loop's one. Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's
 // refusal. Source: MCP "Streamable HTTP"; docs/PROTOCOL.md section 7.
 #pragma once
 
@@ -51,6 +52,7 @@ class HttpFront {
   class Telling;
 
   asio::awaitable<void> handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts);
+  asio::awaitable<void> serve(HttpConnection& connection, const CheckAccess& check, Asked asked);
   asio::awaitable<void> carry_out(HttpConnection& connection, RpcRequest request, Access access);
   asio::awaitable<void> call(HttpConnection& connection, RpcId id, PassedCall passed, Access access);
   asio::awaitable<bool> accompany(HttpConnection& connection, const LiveCall& call, Telling& telling);

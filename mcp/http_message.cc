@@ -24,6 +24,8 @@ std::string_view reason(int status) {
       return "OK";
     case 202:
       return "Accepted";
+    case 204:
+      return "No Content";
     case 400:
       return "Bad Request";
     case 401:
@@ -138,7 +140,8 @@ std::string to_bytes(const HttpReply& reply, Afterwards afterwards, bool with_bo
   std::string bytes = "HTTP/1.1 " + std::to_string(reply.status) + " ";
   bytes.append(reason(reply.status)).append("\r\n");
   if (!reply.body.empty()) add_field(bytes, "Content-Type", reply.content_type);
-  add_field(bytes, "Content-Length", std::to_string(reply.body.size()));
+  constexpr int kNoContent = 204;  // which may not even say that it has none
+  if (reply.status != kNoContent) add_field(bytes, "Content-Length", std::to_string(reply.body.size()));
   add_field(bytes, "Cache-Control", "no-store");
   add_field(bytes, "X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : reply.fields) add_field(bytes, name, value);
@@ -148,13 +151,14 @@ std::string to_bytes(const HttpReply& reply, Afterwards afterwards, bool with_bo
   return bytes;
 }
 
-std::string event_stream_head() {
+std::string event_stream_head(const HttpFields& fields) {
   std::string bytes = "HTTP/1.1 200 OK\r\n";
   add_field(bytes, "Content-Type", "text/event-stream");
   add_field(bytes, "Cache-Control", "no-cache, no-transform");
   add_field(bytes, "X-Accel-Buffering", "no");
   add_field(bytes, "X-Content-Type-Options", "nosniff");
   add_field(bytes, "Transfer-Encoding", "chunked");
+  for (const auto& [name, value] : fields) add_field(bytes, name, value);
   add_field(bytes, "Connection", "keep-alive");
   return bytes.append("\r\n");
 }

@@ -38,7 +38,7 @@ enum class Afterwards : bool { keep, close };
 // The bytes of an answer. To HEAD the body is not sent.
 std::string to_bytes(const HttpReply& reply, Afterwards afterwards, bool with_body = true);
 // The head of an answer whose body is a stream of events, in chunks.
-std::string event_stream_head();
+std::string event_stream_head(const HttpFields& fields);
 // One event of it, one comment, and its end.
 std::string event_chunk(std::string_view data);
 std::string comment_chunk(std::string_view text);

@@ -29,11 +29,11 @@ Result<void> create_all(const std::string& directory) {
   const std::string token = directory + "/front.token";
   RB_CHECK(wire::create_key(key));
   auto written = wire::create_token(token);
-  if (written) {
-    written = platform::create_file(directory + "/repobridge.env", kExampleEnv, S_IRUSR | S_IWUSR);
-    if (!written) (void)::unlink(token.c_str());
-  }
-  if (!written) (void)::unlink(key.c_str());  // half an init would refuse the next one
+  if (written) written = platform::create_file(directory + "/repobridge.env", kExampleEnv, S_IRUSR | S_IWUSR);
+  if (written) return {};
+  // Half an init would refuse the next one.
+  (void)::unlink(key.c_str());
+  (void)::unlink(token.c_str());
   return written;
 }
 

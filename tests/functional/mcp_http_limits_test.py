@@ -320,6 +320,36 @@ class Start(HttpTestCase):
             self.assertEqual(self.post(self.connect(front), request("ping"), other).status, 403)
 
 
+class Pages(HttpTestCase):
+    """Pages of a browser, whose origin says whether they may."""
+
+    def preflight(self, front, origin):
+        connection = self.connect(front)
+        asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+        connection.request("OPTIONS", "/mcp", headers={"Origin": origin, **asks})
+        return Answer(connection.getresponse())
+
+    def test_of_an_allowed_origin_may_ask_and_read(self):
+        origin = "https://app.example.org"
+        self.write_policy(allowed_origins=[origin])
+        front = self.run_http()
+        leave = self.preflight(front, origin)
+        self.assertEqual((leave.status, leave.body), (204, b""))
+        self.assertIn("Authorization", leave.headers["Access-Control-Allow-Headers"])
+        for headers, status in (({}, 200), ({"Authorization": None}, 401), ({"Accept": "text/event-stream"}, 200)):
+            answer = self.post(self.connect(front), request("ping"), {"Origin": origin, **headers})
+            self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (status, origin))
+            self.assertEqual(answer.headers["Vary"], "Origin")
+
+    def test_of_other_origins_may_not(self):
+        answer = self.preflight(self.run_http(), "https://evil.test")
+        self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (403, None))
+
+    def test_nobody_else_is_told_of_it(self):
+        answer = self.post(self.connect(self.run_http()), request("ping"))
+        self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
+
+
 class Status(HttpTestCase):
     def setUp(self):
         super().setUp()

@@ -55,7 +55,7 @@ class Render(AdminCase):
             {"name": "check", "argv_count": 1, "pins_count": 1}]}])
         for name in ("bridge.json", "front.json"):
             self.assertEqual(stat.S_IMODE(os.stat(self.out / name).st_mode), 0o600)
-        self.assertEqual(sorted(os.listdir(self.out)), ["bridge.json", "bridge.key", "front.json", "repobridge.env"])
+        self.assertEqual(sorted(os.listdir(self.out)), ["bridge.json", "bridge.key", "front.json", "front.token", "repobridge.env"])
 
     def test_fills_in_what_lies_in_the_output_directory(self):
         self.assert_rendered(self.render(self.settings()))
