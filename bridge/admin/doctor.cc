@@ -12,6 +12,7 @@
 #include "bridge/runs/trial_run.h"
 #include "bridge/wire/config.h"
 #include "bridge/wire/key.h"
+#include "bridge/wire/token.h"
 #include "platform/child_process.h"
 #include "platform/control_group.h"
 #include "platform/files.h"
@@ -125,6 +126,25 @@ void look_at_policy(const std::string& config, Report& report) {
   }
 }
 
+// The front's side of the same rendering, beside it: who could call over HTTP.
+void look_at_front(const std::string& config, Report& report) {
+  const auto policy = wire::load_front_policy(config.substr(0, config.rfind('/') + 1) + "front.json");
+  report.take("front", policy.map([](const auto&) {}), "nobody else can write its policy");
+  if (!policy) return;
+  for (const auto& token : policy->http.tokens) {
+    const auto secret = wire::read_token(token.file);
+    report.take("token '" + token.name + "'", secret.map([](const auto&) {}),
+                "nobody else can read or replace it");
+  }
+  report.note("unauthenticated_allowed", policy->http.allow_unauthenticated);
+  if (policy->http.allow_unauthenticated) {
+    report.look_after(
+        "UNAUTHENTICATED CALLERS",
+        "REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=true: whoever reaches the front's HTTP port may "
+        "call and write");
+  }
+}
+
 // What the machine gives.
 
 void look_at_sandbox(Report& report) {
@@ -213,6 +233,7 @@ Result<Answer> examine(const Options& options) {
   RB_TRY(const auto config, bridge_config(options.config));
   Report report;
   look_at_policy(config, report);
+  look_at_front(config, report);
   look_at_sandbox(report);
   look_at_git(report);
   look_at_runs(report);

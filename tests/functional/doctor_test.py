@@ -92,6 +92,21 @@ class Doctor(BridgeCase):
         self.assertIn("REPOBRIDGE_ALLOW_UNSANDBOXED_GIT=true", wrong["UNSANDBOXED GIT"])
         self.assertTrue(facts["unsandboxed_git_allowed"])
 
+    def test_callers_without_a_token(self):
+        self.host.restart(REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED="true")
+        self.addCleanup(self.host.restart, REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=None)
+
+        wrong, facts = self.examine()
+        self.assertIn("REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED=true", wrong["UNAUTHENTICATED CALLERS"])
+        self.assertTrue(facts["unauthenticated_allowed"])
+
+    def test_a_token_that_others_can_read(self):
+        token = self.host.out / "front.token"
+        token.chmod(0o644)
+        self.addCleanup(token.chmod, 0o600)
+
+        self.assertIn("mode 0600", self.examine()[0]["token 'default'"])
+
     def test_a_kernel_without_landlock(self):
         wrong, facts = self.examine(launcher=[WITHOUT, "landlock"])
 
