@@ -97,6 +97,8 @@ struct HttpServer::State {
   void turn_away_one(std::unique_ptr<HttpStream> stream);
 
   template <class Protocol, class Arrived>
+  void take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take);
+  template <class Protocol, class Arrived>
   asio::awaitable<void> accept_on(asio::basic_socket_acceptor<Protocol>& acceptor, Arrived take);
 };
 
@@ -134,6 +136,18 @@ void HttpServer::State::turn_away_one(std::unique_ptr<HttpStream> stream) {
   spawn(turn_away(executor, std::move(stream)), [this] { --turned_away; });
 }
 
+// Whoever waits at the door comes in at once: one at a time, each would wait for all requests that are at
+// work.
+template <class Protocol, class Arrived>
+void HttpServer::State::take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take) {
+  Ec ec;
+  acceptor.non_blocking(true, ec);  // NOLINT(bugprone-unused-return-value)
+  for (std::size_t taken = 0; !ec && taken < parts.limits.connections; ++taken) {
+    auto socket = acceptor.accept(ec);
+    if (!ec) take(HttpSocket(std::move(socket)));
+  }
+}
+
 template <class Protocol, class Arrived>
 asio::awaitable<void> HttpServer::State::accept_on(asio::basic_socket_acceptor<Protocol>& acceptor,
                                                    Arrived take) {
@@ -142,6 +156,7 @@ asio::awaitable<void> HttpServer::State::accept_on(asio::basic_socket_acceptor<P
     if (stopping) break;
     if (!ec) {
       take(HttpSocket(std::move(socket)));
+      take_waiting(acceptor, take);
       continue;
     }
     pause.expires_after(kPause);

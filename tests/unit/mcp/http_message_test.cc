@@ -29,8 +29,8 @@ TEST(HttpMessage, IsWrittenWhole) {
 TEST(HttpMessage, CountsChunksInHexadecimal) {
   const std::string data(300, 'x');
 
-  EXPECT_EQ(event_chunk("{}"), "1a\r\nevent: message\ndata: {}\n\n\r\n");
-  EXPECT_TRUE(event_chunk(data).starts_with("144\r\n"));
+  EXPECT_EQ(event_chunk("{}"), "19\r\nevent: message\ndata: {}\n\n\r\n");
+  EXPECT_TRUE(event_chunk(data).starts_with("143\r\n"));
   EXPECT_EQ(comment_chunk("k"), "5\r\n: k\n\n\r\n");
 }
 
@@ -52,7 +52,9 @@ TEST(HttpMessage, KnowsWhatAClientAccepts) {
 
 TEST(HttpMessage, DecodesAFieldThatClaimsBase64) {
   EXPECT_EQ(decoded_field("plain"), "plain");
-  EXPECT_EQ(decoded_field("=?base64?" "?="), "");
+  EXPECT_EQ(decoded_field("=?base64?"
+                          "?="),
+            "");
   EXPECT_EQ(decoded_field("=?base64?YQ==?="), "a");
   EXPECT_EQ(decoded_field("=?base64?YWI=?="), "ab");
   EXPECT_EQ(decoded_field("=?base64?YWJj?="), "abc");
