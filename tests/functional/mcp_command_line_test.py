@@ -33,7 +33,7 @@ class CommandLine(FrontTestCase):
         self.assertRegex(version.stdout, r"^repobridge-mcp \d+\.\d+\.\d+\n$")
         usage = self.run_once("--help")
         self.assertEqual((usage.returncode, usage.stderr), (0, ""))
-        for option in ("--config", "--stdio", "--version"):
+        for option in ("--config", "--stdio", "--http", "--unix", "--metrics", "--ready-fd", "--version"):
             self.assertIn(option, usage.stdout)
 
     def test_ends_well_when_its_input_is_empty(self):
@@ -47,6 +47,10 @@ class CommandLine(FrontTestCase):
         self.assert_refused("--config", config, "--stdio", "--force", naming="--force")
         self.assert_refused("--config", config, "--stdio", "more", naming="more")
         self.assert_refused("--stdio", "--config", naming="--config")
+        self.assert_refused("--config", config, "--stdio", "--http", "127.0.0.1:0", naming="--http")
+        self.assert_refused("--config", config, "--stdio", "--unix", "/nowhere/s", naming="--unix")
+        self.assert_refused("--config", config, "--stdio", "--metrics", "127.0.0.1:0", naming="--metrics")
+        self.assert_refused("--config", config, "--metrics", "127.0.0.1:0", naming="--http")
 
     def test_refuses_a_front_json_that_is_not_one(self):
         config = self.place.front_json
