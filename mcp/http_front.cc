@@ -281,7 +281,7 @@ CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall pa
 
 // Until the call has ended; false when its client left before.
 asio::awaitable<bool> HttpFront::accompany(HttpConnection& connection, const LiveCall& call,
-                                           Telling& telling) {
+                                           Telling& telling) const {
   auto silence = Deadline::after(parts_.limits.keepalive);
   while (!call.outcome) {
     co_await connection.wait(silence);

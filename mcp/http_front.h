@@ -55,7 +55,7 @@ class HttpFront {
   asio::awaitable<void> serve(HttpConnection& connection, const CheckAccess& check, Asked asked);
   asio::awaitable<void> carry_out(HttpConnection& connection, RpcRequest request, Access access);
   asio::awaitable<void> call(HttpConnection& connection, RpcId id, PassedCall passed, Access access);
-  asio::awaitable<bool> accompany(HttpConnection& connection, const LiveCall& call, Telling& telling);
+  asio::awaitable<bool> accompany(HttpConnection& connection, const LiveCall& call, Telling& telling) const;
   CancelCall start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access);
   std::shared_ptr<Slot> slot_of(const std::string& login);
   [[nodiscard]] std::optional<HttpReply> document(const HttpHead& head) const;
