@@ -279,7 +279,8 @@ Json to_json(const FrontPolicy& policy) {
               {"bridges", Json::array({std::move(address)})},
               {"limits", limits_to_json(policy.limits)},
               {"http", to_json(policy.http)},
-              {"workdirs", std::move(workdirs)}};
+              {"workdirs", std::move(workdirs)},
+              {"oauth", policy.oauth ? to_json(*policy.oauth) : Json()}};
 }
 
 Result<BridgePolicy> bridge_policy_from_json(const Json& value) {
@@ -320,6 +321,9 @@ Result<FrontPolicy> front_policy_from_json(const Json& value) {
   }
   RB_TRY(auto workdirs, read_list(fields, "workdirs", front_workdir_from_json));
   RB_TRY(policy.workdirs, by_alias(std::move(workdirs), fields));
+  if (const Json* oauth = fields.any("oauth"); oauth != nullptr && !oauth->is_null()) {
+    RB_TRY(policy.oauth, oauth_from_json(*oauth));
+  }
   RB_CHECK(fields.nothing_else());
   return policy;
 }

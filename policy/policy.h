@@ -20,6 +20,7 @@
 #include "policy/actions.h"
 #include "policy/http_policy.h"
 #include "policy/json.h"
+#include "policy/oauth.h"
 #include "policy/path_rules.h"
 #include "policy/push_target.h"
 
@@ -121,6 +122,7 @@ struct FrontPolicy {
   Limits limits;
   HttpPolicy http;  // absent in a file rendered before: serves nobody
   std::map<std::string, FrontWorkdir, std::less<>> workdirs;
+  std::optional<OauthPolicy> oauth;  // absent: no token of an authorization server lets anybody in
 };
 
 // The digest stands in the result and covers everything else in it.
@@ -132,7 +134,7 @@ std::string digest_input(const BridgePolicy& policy);
 Result<BridgePolicy> bridge_policy_from_json(const Json& value);
 Result<FrontPolicy> front_policy_from_json(const Json& value);
 
-// The caller's side of a bridge's policy.
+// The caller's side of a bridge's policy; who may call over a network is not the bridge's, and not in it.
 FrontPolicy front_side(const BridgePolicy& policy, const Front& front);
 
 Result<SecretDetection> parse_secret_detection(std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <set>
 
 #include "policy/codes.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr std::string_view kWorkdirPrefix = "WORKDIR_";
 constexpr std::size_t kSlotLength = std::string_view("WORKDIR_01_").size();
 constexpr std::size_t kMaxDescriptionBytes = 1024;
+constexpr std::size_t kNotSet = std::numeric_limits<std::size_t>::max();
 
 bool is_slot(std::string_view name) {
   return name.size() > kSlotLength && name.starts_with(kWorkdirPrefix) && name[kSlotLength - 1] == '_' &&
@@ -339,6 +341,33 @@ Result<HttpPolicy> read_http(Variables& variables) {
   return http;
 }
 
+// Whole or absent: half of it would be a door that its administrator believes shut, or open.
+Result<std::optional<OauthPolicy>> read_oauth(Variables& variables) {
+  OauthPolicy oauth;
+  bool any = false;
+  const auto read = [&any](const std::optional<std::string>& value, std::string& into) {
+    any = any || value.has_value();
+    if (value) into = *value;
+  };
+  read(variables.text("REPOBRIDGE_OAUTH_ISSUER"), oauth.issuer);
+  read(variables.text("REPOBRIDGE_OAUTH_RESOURCE"), oauth.resource);
+  read(variables.text("REPOBRIDGE_OAUTH_JWKS_URL"), oauth.jwks_url);
+  read(variables.text("REPOBRIDGE_OAUTH_JWKS_FILE"), oauth.jwks_file);
+  read(variables.text("REPOBRIDGE_OAUTH_JWKS_CA_FILE"), oauth.jwks_ca_file);
+  read(variables.text("REPOBRIDGE_OAUTH_LOGIN_CLAIM"), oauth.login_claim);
+  RB_TRY(auto algorithms, variables.list("REPOBRIDGE_OAUTH_ALGORITHMS"));
+  RB_TRY(oauth.allowed_subjects, variables.list("REPOBRIDGE_OAUTH_ALLOWED_SUBJECTS"));
+  RB_TRY(const auto leeway, variables.number("REPOBRIDGE_OAUTH_LEEWAY_SECONDS", kNotSet, 0,
+                                             static_cast<std::size_t>(OauthPolicy::kMostLeeway.count())));
+  any = any || !algorithms.empty() || !oauth.allowed_subjects.empty() || leeway != kNotSet;
+  if (!any) return std::nullopt;
+  if (!algorithms.empty()) oauth.algorithms = std::move(algorithms);
+  if (leeway != kNotSet) oauth.leeway = std::chrono::seconds(leeway);
+  if (const auto fault = fault_of(oauth))
+    return refuse_variable(oauth_variable(fault->field), fault->problem);
+  return oauth;
+}
+
 // What an action or a push may take is part of what any run may take.
 Result<void> check_push_timeouts(const Settings& settings) {
   for (const auto& workdir : settings.workdirs) {
@@ -367,6 +396,12 @@ Failure refuse_variable(const std::string& variable, std::string_view problem) {
                 Json{{"variable", variable}});
 }
 
+std::string oauth_variable(std::string_view field) {
+  std::string name = "REPOBRIDGE_OAUTH_";
+  for (const char c : field) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
 Result<Settings> read_settings(const EnvFile& file) {
   Variables variables(file);
   Settings settings;
@@ -380,6 +415,7 @@ Result<Settings> read_settings(const EnvFile& file) {
   RB_TRY(settings.limits, read_limits(variables));
   RB_TRY(settings.runs, read_run_limits(variables));
   RB_TRY(settings.http, read_http(variables));
+  RB_TRY(settings.oauth, read_oauth(variables));
   const auto slots = slots_in(file);
   for (const auto& slot : slots) {
     RB_TRY(auto workdir, read_workdir(variables, slot));

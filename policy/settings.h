@@ -42,10 +42,14 @@ struct Settings {
   RunLimits runs;
   // Token files where not said: none, and the default is the rendering's to settle.
   HttpPolicy http;
+  std::optional<OauthPolicy> oauth;
   std::vector<WorkdirSettings> workdirs;
 };
 
 Result<Settings> read_settings(const EnvFile& file);
+
+// The setting of a field of OauthPolicy.
+std::string oauth_variable(std::string_view field);
 
 // A refusal that names a variable.
 Failure refuse_variable(const std::string& variable, std::string_view problem);

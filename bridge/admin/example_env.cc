@@ -113,6 +113,22 @@ WORKDIR_01_READ_ONLY=true
 #REPOBRIDGE_FRONT_IDLE_SECONDS=75
 #REPOBRIDGE_FRONT_KEEPALIVE_SECONDS=15
 
+# --- Callers over a network -------------------------------------------------------------------------------
+
+# Tokens of an OAuth authorization server. All four of these, or none: who issues them, the URL under which
+# callers know this front (what tokens are made for), where the issuer's keys are, and who may call.
+#REPOBRIDGE_OAUTH_ISSUER=https://login.example.org/realms/team
+#REPOBRIDGE_OAUTH_RESOURCE=https://repobridge.example.org/mcp
+#REPOBRIDGE_OAUTH_JWKS_URL=https://login.example.org/realms/team/protocol/openid-connect/certs
+#REPOBRIDGE_OAUTH_ALLOWED_SUBJECTS=8f0f2f4c-5c39-4f0a-9a53-0f6a2f4a7a10
+# The keys from a file, in place of the URL; and whose certificates prove the URL's server, if not the system's.
+#REPOBRIDGE_OAUTH_JWKS_FILE=/etc/repobridge/issuer-keys.json
+#REPOBRIDGE_OAUTH_JWKS_CA_FILE=/etc/repobridge/issuer-ca.pem
+# How tokens may be signed, the claim that names a caller in the audit, and how far the clocks may be apart.
+#REPOBRIDGE_OAUTH_ALGORITHMS=RS256,ES256
+#REPOBRIDGE_OAUTH_LOGIN_CLAIM=sub
+#REPOBRIDGE_OAUTH_LEEWAY_SECONDS=60
+
 # --- Answers ----------------------------------------------------------------------------------------------
 
 # What looks like a secret in an answer is masked, or blocks the answer, or stays (off).

@@ -15,6 +15,7 @@ namespace repobridge::admin {
 namespace {
 
 constexpr const char* kFrontName = "default";
+constexpr std::size_t kMaxOauthFileBytes = 1U << 20U;
 
 Result<void> check_sources(const RenderRequest& request, const Roots& roots) {
   RB_TRY(const auto env_file, platform::planned_path(request.env_file));
@@ -28,6 +29,23 @@ Result<void> check_sources(const RenderRequest& request, const Roots& roots) {
     RB_CHECK(check_outside(roots, actions_variable(workdir), *path));
   }
   return {};
+}
+
+Result<void> check_oauth_file(const std::string& field, const std::string& path, const Roots& roots) {
+  if (path.empty()) return {};
+  const auto variable = policy::oauth_variable(field);
+  const auto planned = platform::planned_path(path);
+  if (!planned) return policy::refuse_variable(variable, "cannot be used: " + planned.error().message);
+  RB_CHECK(check_outside(roots, variable, *planned));
+  const auto read = platform::read_trusted_file(path, kMaxOauthFileBytes);
+  if (!read) return policy::refuse_variable(variable, "cannot be used: " + read.error().message);
+  return {};
+}
+
+Result<void> check_oauth(const policy::Settings& settings, const Roots& roots) {
+  if (!settings.oauth) return {};
+  RB_CHECK(check_oauth_file("jwks_file", settings.oauth->jwks_file, roots));
+  return check_oauth_file("jwks_ca_file", settings.oauth->jwks_ca_file, roots);
 }
 
 Result<void> check_key(const std::string& path) {
@@ -94,6 +112,7 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   RB_TRY(auto own, place_own_files(settings, request.out, request.home, roots));
   RB_CHECK(check_sources(request, roots));
   RB_CHECK(check_key(own.key));
+  RB_CHECK(check_oauth(settings, roots));
   bridge.socket_path = std::move(own.socket);
   bridge.state_dir = std::move(own.state_dir);
   bridge.lock_dir = std::move(own.lock_dir);
@@ -116,6 +135,7 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   rendering.bridge_json = policy::dump_json(policy::to_json(bridge)) + "\n";
   auto front_policy = policy::front_side(bridge, front);
   front_policy.http = std::move(own.http);
+  front_policy.oauth = settings.oauth;
   rendering.front_json = policy::dump_json(policy::to_json(front_policy)) + "\n";
   RB_CHECK(prove(rendering));
   return rendering;

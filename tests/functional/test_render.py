@@ -57,6 +57,45 @@ class Render(AdminCase):
             self.assertEqual(stat.S_IMODE(os.stat(self.out / name).st_mode), 0o600)
         self.assertEqual(sorted(os.listdir(self.out)), ["bridge.json", "bridge.key", "front.json", "front.token", "repobridge.env"])
 
+    def test_oauth_stands_in_the_fronts_file_alone_and_whole(self):
+        keys = self.out / "keys.json"
+        keys.write_text('{"keys": []}')
+        oauth = {"REPOBRIDGE_OAUTH_ISSUER": "https://login.example", "REPOBRIDGE_OAUTH_JWKS_FILE": keys,
+                 "REPOBRIDGE_OAUTH_RESOURCE": "https://front.example/mcp", "REPOBRIDGE_OAUTH_ALLOWED_SUBJECTS": "a"}
+        self.assert_rendered(self.render(self.settings()))
+        self.assertIsNone(json.loads((self.out / "front.json").read_text())["oauth"])
+        before = snapshot(self.out)
+
+        for name in oauth:
+            with self.subTest(without=name):
+                done = self.render(self.settings(**{**oauth, name: None}))
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("REPOBRIDGE_OAUTH_", done.stderr)
+                self.env_file.write_bytes(before[str(self.env_file)][2])
+                self.assertEqual(snapshot(self.out), before)
+        self.assert_rendered(self.render(self.settings(**oauth)))
+
+        self.assertNotIn("oauth", json.loads((self.out / "bridge.json").read_text()))
+        self.assertEqual(json.loads((self.out / "front.json").read_text())["oauth"], {
+            "issuer": "https://login.example", "resource": "https://front.example/mcp", "jwks_url": "",
+            "jwks_file": str(keys), "jwks_ca_file": "", "algorithms": ["RS256", "ES256"], "allowed_subjects": ["a"],
+            "login_claim": "sub", "leeway_seconds": 60})
+
+    def test_keys_that_others_may_write_are_refused(self):
+        keys = self.out / "keys.json"
+        keys.write_text('{"keys": []}')
+        oauth = {"REPOBRIDGE_OAUTH_ISSUER": "https://login.example", "REPOBRIDGE_OAUTH_JWKS_FILE": keys,
+                 "REPOBRIDGE_OAUTH_RESOURCE": "https://front.example/mcp", "REPOBRIDGE_OAUTH_ALLOWED_SUBJECTS": "a"}
+        keys.chmod(0o666)
+        inside = self.work / "keys.json"
+        inside.write_text('{"keys": []}')
+
+        for path in (keys, inside, self.out / "none.json"):
+            with self.subTest(path.name):
+                done = self.render(self.settings(**{**oauth, "REPOBRIDGE_OAUTH_JWKS_FILE": path}))
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("REPOBRIDGE_OAUTH_JWKS_FILE", done.stderr)
+
     def test_fills_in_what_lies_in_the_output_directory(self):
         self.assert_rendered(self.render(self.settings()))
 

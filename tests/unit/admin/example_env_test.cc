@@ -36,6 +36,18 @@ std::map<std::string, std::string> commented() {
   return found;
 }
 
+// Oauth is whole or absent: what stands there with the setting of that name.
+std::string with_oauth(std::string text, const std::string& name) {
+  const auto settings = commented();
+  for (const std::string part : {"ISSUER", "RESOURCE", "JWKS_URL", "ALLOWED_SUBJECTS"}) {
+    const auto needed = "REPOBRIDGE_OAUTH_" + part;
+    const bool replaced_by_file = part == "JWKS_URL" && name == "REPOBRIDGE_OAUTH_JWKS_FILE";
+    if (needed == name || replaced_by_file) continue;
+    text = replaced(std::move(text), settings.at(needed), settings.at(needed).substr(1));
+  }
+  return text;
+}
+
 Result<policy::Settings> read(const std::string& text) {
   RB_TRY(const auto file, policy::parse_env_file(text));
   return policy::read_settings(file);
@@ -63,6 +75,7 @@ TEST(ExampleEnv, EveryCommentedSettingIsAcceptedWhenItsMarkIsTakenAway) {
     if (name.find("ACTIONS") != std::string::npos) {
       text = replaced(text, "READ_ONLY=true", "READ_ONLY=false");
     }
+    if (name.find("OAUTH") != std::string::npos) text = with_oauth(text, name);
     if (name.find("GIT_USER") != std::string::npos) {
       const auto both = commented();
       const auto other = name.ends_with("NAME") ? "WORKDIR_01_GIT_USER_EMAIL" : "WORKDIR_01_GIT_USER_NAME";

@@ -292,5 +292,21 @@ TEST(SecretDetectionMode, HasThreeExactNames) {
     EXPECT_FALSE(parse_secret_detection(name)) << name;
 }
 
+TEST(FrontPolicy, HasOauthWholeOrNotAtAll) {
+  auto policy = front_side(full_policy(), full_policy().fronts[0]);
+  EXPECT_FALSE(value_of(front_policy_from_json(to_json(policy))).oauth);
+  EXPECT_FALSE(value_of(front_policy_from_json(without(to_json(policy), "", "oauth"))).oauth);
+  policy.oauth = OauthPolicy{.issuer = "https://login.example",
+                             .resource = "https://front.example/mcp",
+                             .jwks_file = "/keys",
+                             .allowed_subjects = {"*"}};
+
+  const auto again = value_of(front_policy_from_json(to_json(policy)));
+
+  EXPECT_EQ(to_json(again), to_json(policy));
+  EXPECT_EQ(code_of(front_policy_from_json(edited(to_json(policy), "/oauth/issuer", ""))), "CONFIG_INVALID");
+  EXPECT_EQ(code_of(front_policy_from_json(edited(to_json(policy), "/oauth", "yes"))), "CONFIG_INVALID");
+}
+
 }  // namespace
 }  // namespace repobridge::policy

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/unit/details.h"
 #include "tests/unit/results.h"
 
@@ -334,6 +336,57 @@ TEST(Settings, BoundRuns) {
   EXPECT_EQ(settings.runs.at_once_per_caller, 1U);
   EXPECT_EQ(settings.runs.calls_per_minute, 9U);
   EXPECT_EQ(settings.runs.calls_per_minute_per_caller, 8U);
+}
+
+// The four settings that OAuth needs, but for one.
+std::string oauth_without(const std::string& name) {
+  std::string env;
+  for (const auto& [setting, value] :
+       std::map<std::string, std::string>{{"ISSUER", "https://login.example"},
+                                          {"RESOURCE", "https://front.example/mcp"},
+                                          {"JWKS_URL", "https://login.example/keys"},
+                                          {"ALLOWED_SUBJECTS", "a, b"}}) {
+    if (setting != name) env += "REPOBRIDGE_OAUTH_" + setting + "=" + value + "\n";
+  }
+  return env;
+}
+
+const std::string kOauth = oauth_without("");
+
+TEST(Settings, TakeOauthWholeOrNotAtAll) {
+  EXPECT_FALSE(value_of(read("")).oauth);
+  const auto oauth = value_of(read(kOauth)).oauth;
+
+  ASSERT_TRUE(oauth);
+  EXPECT_EQ(oauth->issuer, "https://login.example");
+  EXPECT_EQ(oauth->resource, "https://front.example/mcp");
+  EXPECT_EQ(oauth->jwks_url, "https://login.example/keys");
+  EXPECT_EQ(oauth->allowed_subjects, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(oauth->algorithms, (std::vector<std::string>{"RS256", "ES256"}));
+  EXPECT_EQ(oauth->login_claim, "sub");
+  EXPECT_EQ(oauth->leeway, std::chrono::seconds(60));
+  for (const std::string name : {"ISSUER", "RESOURCE", "JWKS_URL", "ALLOWED_SUBJECTS"}) {
+    expect_refused(oauth_without(name), "REPOBRIDGE_OAUTH_" + name);
+  }
+  for (const char* alone : {"JWKS_FILE=/k", "JWKS_CA_FILE=/k", "ALGORITHMS=RS256", "LOGIN_CLAIM=email",
+                            "LEEWAY_SECONDS=0", "ALLOWED_SUBJECTS=a"}) {
+    expect_refused("REPOBRIDGE_OAUTH_" + std::string(alone) + "\n", "REPOBRIDGE_OAUTH_ISSUER");
+  }
+}
+
+TEST(Settings, TakeEveryPartOfOauth) {
+  const auto oauth =
+      value_of(read(kOauth + "REPOBRIDGE_OAUTH_JWKS_CA_FILE=/ca\nREPOBRIDGE_OAUTH_ALGORITHMS=PS256\n"
+                             "REPOBRIDGE_OAUTH_LOGIN_CLAIM=email\nREPOBRIDGE_OAUTH_LEEWAY_SECONDS=0\n"))
+          .oauth;
+
+  EXPECT_EQ(oauth->jwks_ca_file, "/ca");
+  EXPECT_EQ(oauth->algorithms, std::vector<std::string>{"PS256"});
+  EXPECT_EQ(oauth->login_claim, "email");
+  EXPECT_EQ(oauth->leeway, std::chrono::seconds(0));
+  expect_refused(kOauth + "REPOBRIDGE_OAUTH_JWKS_FILE=/k\n", "REPOBRIDGE_OAUTH_JWKS_FILE");
+  expect_refused(kOauth + "REPOBRIDGE_OAUTH_ALGORITHMS=none\n", "REPOBRIDGE_OAUTH_ALGORITHMS");
+  expect_refused(kOauth + "REPOBRIDGE_OAUTH_LEEWAY_SECONDS=301\n", "REPOBRIDGE_OAUTH_LEEWAY_SECONDS");
 }
 
 }  // namespace
