@@ -33,6 +33,8 @@ LIBRARIES = [
     (r"spdlog/", r"(.*/)?(log\.[^/]*|[^/]*main\.cc)", "spdlog stays in log.* and *main.cc"),
     (r"boost/", r"bridge/|mcp/", "platform and policy do without Boost"),
     (r"re2/", r"policy/secrets\.cc", "RE2 stays in policy/secrets.cc"),
+    (r"cjose/", r"mcp/jwt\.cc", "cjose stays in mcp/jwt.cc"),
+    (r"curl/", r"mcp/key_source\.cc", "libcurl stays in mcp/key_source.cc"),
 ]
 
 SUFFIXES = {".h", ".hpp", ".inc", ".c", ".cc", ".cpp"}
@@ -110,6 +112,8 @@ ALLOWED = [
     ("mcp/main.cc", "#include <spdlog/spdlog.h>"),
     ("mcp/http_tls.cc", "#include <boost/asio/ssl/stream.hpp>"),
     ("mcp/http_connection.cc", "#include <boost/beast/http/parser.hpp>"),
+    ("mcp/jwt.cc", "#include <cjose/jws.h>"),
+    ("mcp/key_source.cc", "#include <curl/curl.h>"),
     ("mcp/front.cc", '#include "bridge/wire/channel.h"'),
     ("tests/unit/a_test.cc", "#include <openssl/ssl.h>"),
     ("tests/unit/a_test.cc", '#include "bridge/git/worker.h"'),
@@ -145,6 +149,9 @@ PLANTED = [
     ("mcp/front.cc", '#include "../policy/text.h"'),
     ("mcp/front.cc", "#include <boost/asio/ssl/stream.hpp>"),
     ("mcp/front.cc", "#include <boost/beast/http.hpp>"),
+    ("mcp/jwt.h", "#include <cjose/jwk.h>"),
+    ("mcp/oauth.cc", "#include <cjose/jws.h>"),
+    ("mcp/key_set.cc", "#include <curl/curl.h>"),
 ]
 
 

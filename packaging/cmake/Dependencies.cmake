@@ -9,6 +9,10 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp>=2.5)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 find_package(CLI11 REQUIRED)
+find_package(CURL 7.88 REQUIRED)
+# Its pkg-config file asks for Jansson's, which its headers do not need.
+find_path(CJOSE_INCLUDE cjose/jws.h REQUIRED)
+find_library(CJOSE_LIBRARY cjose REQUIRED)
 
 # Debian 12 has two Boosts that exclude each other. packaging/install-deps unpacks 1.81's headers below the build
 # folder where the machine has no newer ones, and never touches what is installed.
