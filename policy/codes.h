@@ -36,6 +36,7 @@ struct Code {
   X(kActionNotFound, "REPO_ACTION_NOT_FOUND", not_found) \
   X(kSecretBlocked, "SECRET_BLOCKED", secret_blocked) \
   /* The doorway and the bridge. */ \
+  X(kOauthKeysUnavailable, "OAUTH_KEYS_UNAVAILABLE", unavailable) \
   X(kBridgeUnavailable, "BRIDGE_UNAVAILABLE", unavailable) \
   X(kPolicyOutOfDate, "POLICY_OUT_OF_DATE", unavailable) \
   X(kProtocolVersionUnsupported, "PROTOCOL_VERSION_UNSUPPORTED", unsupported) \
