@@ -155,6 +155,13 @@ bool is_login(const std::string* text) {
                               [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
+asio::awaitable<tl::expected<Access, Challenge>> check_both(CheckAccess first, CheckAccess oauth,
+                                                            std::string header) {
+  auto access = co_await first(header);
+  if (access) co_return access;
+  co_return co_await oauth(std::move(header));
+}
+
 std::string_view text_of(KeyMiss miss) {
   return miss == KeyMiss::ambiguous ? "the token names no key" : "the token's key is not known";
 }
@@ -183,6 +190,12 @@ asio::awaitable<tl::expected<Access, Challenge>> check(std::shared_ptr<const Oau
 CheckAccess oauth_access(OauthPolicy policy, std::shared_ptr<KeySet> keys, WallClock now) {
   return [policy = std::make_shared<const OauthPolicy>(std::move(policy)), keys = std::move(keys),
           now = std::move(now)](std::string header) { return check(policy, keys, now, std::move(header)); };
+}
+
+CheckAccess or_oauth(CheckAccess first, CheckAccess oauth) {
+  return [first = std::move(first), oauth = std::move(oauth)](std::string header) {
+    return check_both(first, oauth, std::move(header));
+  };
 }
 
 std::shared_ptr<KeySet> oauth_keys(asio::any_io_executor executor, const OauthPolicy& policy,

@@ -31,6 +31,10 @@ using WallClock = std::function<std::chrono::system_clock::time_point()>;
 CheckAccess oauth_access(policy::OauthPolicy policy, std::shared_ptr<KeySet> keys,
                          WallClock now = std::chrono::system_clock::now);
 
+// Lets in whom `first` or `oauth` lets in. Whom neither does hears the second's refusal, which says how to
+// get a token.
+CheckAccess or_oauth(CheckAccess first, CheckAccess oauth);
+
 // The keys that `policy` names, read when they are needed.
 std::shared_ptr<KeySet> oauth_keys(asio::any_io_executor executor, const policy::OauthPolicy& policy,
                                    std::function<void(const Error&)> report);

@@ -72,6 +72,24 @@ Decision decide(const std::string& header, const OauthPolicy& policy = policy_of
   return decide(header, policy, keys_of_the_tests());
 }
 
+asio::awaitable<Decision> let_in(Access access) { co_return access; }
+asio::awaitable<Decision> refuse(Challenge challenge) { co_return tl::unexpected(challenge); }
+
+// What two checks together make of a header of which each knows one.
+Decision decide_by_both(const std::string& header) {
+  const auto knows = [](const std::string& known, const std::string& name) -> CheckAccess {
+    return [known, name](const std::string& given) {
+      if (given == known) return let_in(Access{.login = name});
+      return refuse(Challenge{.message = name + " refuses"});
+    };
+  };
+  asio::io_context io(1);
+  const auto check = or_oauth(knows("1", "first"), knows("2", "second"));
+  auto decision = asio::co_spawn(io, check(header), asio::use_future);
+  io.run();
+  return decision.get();
+}
+
 // "401 the token has expired", or who was let in.
 std::string told(const Decision& decision) {
   if (!decision) return std::to_string(decision.error().status) + " " + decision.error().message;
@@ -250,6 +268,12 @@ TEST(Oauth, TellsAClientWhichScopeItLacks) {
   EXPECT_EQ(writes.status, 403);
   EXPECT_EQ(writes.www_authenticate,
             start("the token lacks the scope repo:write") + R"("repo:read repo:write")");
+}
+
+TEST(Oauth, StandsBesideAnotherWayIn) {
+  EXPECT_EQ(told(decide_by_both("1")), "first looks");
+  EXPECT_EQ(told(decide_by_both("2")), "second looks");
+  EXPECT_EQ(told(decide_by_both("3")), "401 second refuses");
 }
 
 // Another login would not help: the client is not sent to fetch a token again and again.
