@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "mcp/jwt.h"
 #include "mcp/key_source.h"
 #include "policy/text.h"
 
@@ -166,6 +167,31 @@ std::string_view text_of(KeyMiss miss) {
   return miss == KeyMiss::ambiguous ? "the token names no key" : "the token's key is not known";
 }
 
+// What claims allow, once they are proven.
+tl::expected<Access, Challenge> judge(const OauthPolicy& policy, const Claims& claims,
+                                      std::chrono::system_clock::time_point now) {
+  const Json& object = claims.object();
+  const auto* issuer = text_claim(object, "iss");
+  if (issuer == nullptr || *issuer != policy.issuer)
+    return unproven(policy, "the token is of another issuer");
+  if (!is_for(object, policy.resource)) return unproven(policy, "the token is for another resource");
+  if (const auto fault = time_fault(policy, object, now); !fault.empty()) return unproven(policy, fault);
+  const auto* subject = text_claim(object, "sub");
+  if (subject == nullptr || subject->empty()) return unproven(policy, "the token has no subject");
+  if (!is_allowed(policy, *subject)) return not_allowed("the token's subject is not allowed here");
+  const auto* login = text_claim(object, policy.login_claim);
+  if (!is_login(login)) return not_allowed("the token does not name its caller as the administrator asks");
+  const auto scopes = scopes_of(object);
+  if (!scopes) return unproven(policy, "the token's scopes are no text");
+  const auto has = [&scopes](std::string_view name) {
+    return std::ranges::find(*scopes, name) != scopes->end();
+  };
+  if (!has(kReadScope)) {
+    return tl::unexpected(scope_missing(policy, kReadScope, "the token lacks the scope repo:read"));
+  }
+  return Access{.login = *login, .mode = "oauth", .write = has(kWriteScope)};
+}
+
 asio::awaitable<tl::expected<Access, Challenge>> check(std::shared_ptr<const OauthPolicy> policy,
                                                        std::shared_ptr<KeySet> keys, WallClock now,
                                                        std::string header) {
@@ -221,30 +247,6 @@ std::map<std::string, std::string> protected_resource_metadata(const OauthPolicy
   // Clients look in either place; RFC 9728 section 3.1 has the second.
   return {{std::string(kWellKnown), document},
           {std::string(kWellKnown) + resource_path(*resource), document}};
-}
-
-tl::expected<Access, Challenge> judge(const OauthPolicy& policy, const Claims& claims,
-                                      std::chrono::system_clock::time_point now) {
-  const Json& object = claims.object();
-  const auto* issuer = text_claim(object, "iss");
-  if (issuer == nullptr || *issuer != policy.issuer)
-    return unproven(policy, "the token is of another issuer");
-  if (!is_for(object, policy.resource)) return unproven(policy, "the token is for another resource");
-  if (const auto fault = time_fault(policy, object, now); !fault.empty()) return unproven(policy, fault);
-  const auto* subject = text_claim(object, "sub");
-  if (subject == nullptr || subject->empty()) return unproven(policy, "the token has no subject");
-  if (!is_allowed(policy, *subject)) return not_allowed("the token's subject is not allowed here");
-  const auto* login = text_claim(object, policy.login_claim);
-  if (!is_login(login)) return not_allowed("the token does not name its caller as the administrator asks");
-  const auto scopes = scopes_of(object);
-  if (!scopes) return unproven(policy, "the token's scopes are no text");
-  const auto has = [&scopes](std::string_view name) {
-    return std::ranges::find(*scopes, name) != scopes->end();
-  };
-  if (!has(kReadScope)) {
-    return tl::unexpected(scope_missing(policy, kReadScope, "the token lacks the scope repo:read"));
-  }
-  return Access{.login = *login, .mode = "oauth", .write = has(kWriteScope)};
 }
 
 }  // namespace repobridge::mcp

@@ -15,9 +15,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "mcp/access.h"
-#include "mcp/jwt.h"
 #include "mcp/key_set.h"
 #include "policy/oauth.h"
 
@@ -45,9 +45,5 @@ Challenge write_scope_missing(const policy::OauthPolicy& policy);
 // The documents by which a client learns whose tokens to bring: from the exact path of a GET to JSON. Anybody
 // may read them, from anywhere.
 std::map<std::string, std::string> protected_resource_metadata(const policy::OauthPolicy& policy);
-
-// What claims allow, once they are proven.
-tl::expected<Access, Challenge> judge(const policy::OauthPolicy& policy, const Claims& claims,
-                                      std::chrono::system_clock::time_point now);
 
 }  // namespace repobridge::mcp
