@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -13,17 +14,20 @@
 
 namespace repobridge::mcp {
 
-struct Access {
-  std::string login;   // the name under which the bridge counts and audits
-  std::string mode;    // "token", "oauth", "unix", "open"
-  bool write = false;  // whether it may call the tools that write
-};
-
 struct Challenge {
   int status = 401;  // 401: prove who you are; 403: you may not; 503: nobody can tell now
   std::string www_authenticate;
   std::string error;    // "invalid_token", "insufficient_scope", …
   std::string message;  // fixed text
+};
+
+struct Access {
+  std::string login;   // the name under which the bridge counts and audits
+  std::string mode;    // "token", "oauth", "unix", "open"
+  bool write = false;  // whether it may call the tools that write
+  // What a caller that may only look is told when it asks to write, where a better proof would let it; null:
+  // no proof would.
+  std::shared_ptr<const Challenge> for_write = nullptr;
 };
 
 // Given the value of the Authorization header, empty when there is none.

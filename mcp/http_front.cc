@@ -224,6 +224,10 @@ asio::awaitable<void> HttpFront::serve(HttpConnection& connection, const CheckAc
 }
 
 asio::awaitable<void> HttpFront::carry_out(HttpConnection& connection, RpcRequest request, Access access) {
+  if (!access.write && access.for_write && asks_to_write(request)) {
+    co_await connection.answer(challenge_reply(*access.for_write));
+    co_return;
+  }
   auto reply = parts_.server.answer(request, access.write ? Rights::write : Rights::look);
   if (auto* passed = std::get_if<PassedCall>(&reply)) {
     co_await call(connection, std::move(request.id), std::move(*passed), std::move(access));

@@ -5,6 +5,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "bridge/wire/frame.h"
@@ -15,6 +17,7 @@
 #include "mcp/http_status.h"
 #include "mcp/http_tls.h"
 #include "mcp/log.h"
+#include "mcp/oauth.h"
 #include "mcp/tokens.h"
 #include "platform/readiness.h"
 #include "platform/user.h"
@@ -23,6 +26,21 @@
 namespace repobridge::mcp {
 namespace {
 
+std::map<std::string, std::string> documents_of(const policy::FrontPolicy& policy) {
+  if (!policy.oauth) return {};
+  return protected_resource_metadata(*policy.oauth);
+}
+
+// The name by which callers with tokens know us is one of ours.
+policy::HttpPolicy with_own_name(const policy::FrontPolicy& policy) {
+  policy::HttpPolicy http = policy.http;
+  if (!policy.oauth) return http;
+  const auto url = policy::parse_web_url(policy.oauth->resource);
+  const auto name = host_name_in(url ? url->origin.substr(url->origin.find("://") + 3) : "");
+  if (name) http.allowed_hosts.push_back(*name);
+  return http;
+}
+
 // Who listens, and what for: everything that lives as long as the program.
 struct House {
   House(policy::FrontPolicy front_policy, const platform::User& user)
@@ -30,16 +48,17 @@ struct House {
         login(user.login),
         bridge(io.get_executor(), {.address = policy.bridge, .policy_digest = policy.digest}),
         server(policy, {.name = "repobridge", .title = "Repobridge", .version = RB_VERSION}),
+        keys(policy.oauth ? oauth_keys(io.get_executor(), *policy.oauth, log_failed_call) : nullptr),
         front({.server = server,
                .start_call =
                    [this](auto request, auto handlers) {
                      return bridge.start(std::move(request), std::move(handlers));
                    },
-               .hosts = HostRules(policy.http),
+               .hosts = HostRules(with_own_name(policy)),
                .limits = policy.http.limits,
                .metrics = metrics,
                .report = log_failed_call,
-               .documents = {}}),
+               .documents = documents_of(policy)}),
         doors(io.get_executor(),
               {.limits = policy.http.limits,
                .max_body_bytes = wire::kMaxRequestBytes,
@@ -59,6 +78,7 @@ struct House {
   Metrics metrics;
   BridgeClient bridge;
   Server server;
+  std::shared_ptr<KeySet> keys;  // null where no authorization server is named
   HttpFront front;
   HttpServer doors;
   HttpServer status_doors;
@@ -66,7 +86,8 @@ struct House {
 };
 
 // A token that cannot be read now is more likely an oversight than one that is meant to let nobody in.
-Result<CheckAccess> who_may_call(const policy::HttpPolicy& http) {
+Result<CheckAccess> who_may_call(const House& house) {
+  const auto& http = house.policy.http;
   for (const auto& token : http.tokens) {
     auto secret = wire::read_token(token.file);
     if (secret) continue;
@@ -79,9 +100,14 @@ Result<CheckAccess> who_may_call(const policy::HttpPolicy& http) {
     log_warning("anybody who reaches the HTTP port may call: REPOBRIDGE_FRONT_ALLOW_UNAUTHENTICATED is true");
     return or_anybody(std::move(check));
   }
+  if (house.keys) {
+    auto oauth = oauth_access(*house.policy.oauth, house.keys);
+    return http.tokens.empty() ? oauth : or_oauth(std::move(check), std::move(oauth));
+  }
   if (!http.tokens.empty()) return check;
   return policy::refuse(policy::codes::kConfigInvalidSetting,
-                        "nobody could call over HTTP: set REPOBRIDGE_FRONT_TOKEN_FILES and render again");
+                        "nobody could call over HTTP: set REPOBRIDGE_FRONT_TOKEN_FILES or REPOBRIDGE_OAUTH_… "
+                        "and render again");
 }
 
 Failure about_option(const char* option, Error error) {
@@ -91,7 +117,7 @@ Failure about_option(const char* option, Error error) {
 
 Result<std::string> open_network(House& house, const std::string& address) {
   const auto& http = house.policy.http;
-  RB_TRY(auto check, who_may_call(http));
+  RB_TRY(auto check, who_may_call(house));
   HttpServer::Door door{.address = address,
                         .anywhere = http.allow_non_loopback,
                         .handler = house.front.for_network(std::move(check))};

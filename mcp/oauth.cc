@@ -189,7 +189,9 @@ tl::expected<Access, Challenge> judge(const OauthPolicy& policy, const Claims& c
   if (!has(kReadScope)) {
     return tl::unexpected(scope_missing(policy, kReadScope, "the token lacks the scope repo:read"));
   }
-  return Access{.login = *login, .mode = "oauth", .write = has(kWriteScope)};
+  Access access{.login = *login, .mode = "oauth", .write = has(kWriteScope)};
+  if (!access.write) access.for_write = std::make_shared<const Challenge>(write_scope_missing(policy));
+  return access;
 }
 
 asio::awaitable<tl::expected<Access, Challenge>> check(std::shared_ptr<const OauthPolicy> policy,

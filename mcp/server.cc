@@ -38,6 +38,13 @@ Result<void> front_has_nothing_against(const policy::FrontPolicy& policy, Rights
 
 }  // namespace
 
+bool asks_to_write(const RpcRequest& request) {
+  const auto name = request.params.find("name");
+  if (request.method != "tools/call" || name == request.params.end() || !name->is_string()) return false;
+  const auto tool = policy::find_tool(name->get_ref<const std::string&>());
+  return tool && *tool != policy::Tool::inspect_repo;
+}
+
 Server::Server(policy::FrontPolicy policy, ServerInfo info)
     : policy_(std::move(policy)),
       info_(std::move(info)),

@@ -29,6 +29,9 @@ struct PassedCall {
 // What a caller may do at all, before policy is asked about the workdir.
 enum class Rights : std::uint8_t { look, write };
 
+// Whether the request is a call of a tool that writes.
+bool asks_to_write(const RpcRequest& request);
+
 using Reply = std::variant<Json, RpcError, PassedCall>;
 
 class Server {
