@@ -69,6 +69,14 @@ TEST(ExampleEnv, WorksAfterTwoEdits) {
   EXPECT_TRUE(settings->workdirs[0].read_only);
 }
 
+// Settings that are set together or not at all.
+const std::map<std::string, std::string> kTogether{
+    {"WORKDIR_01_GIT_USER_NAME", "WORKDIR_01_GIT_USER_EMAIL"},
+    {"WORKDIR_01_GIT_USER_EMAIL", "WORKDIR_01_GIT_USER_NAME"},
+    {"REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE", "REPOBRIDGE_FRONT_TLS_KEY_FILE"},
+    {"REPOBRIDGE_FRONT_TLS_KEY_FILE", "REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE"},
+};
+
 TEST(ExampleEnv, EveryCommentedSettingIsAcceptedWhenItsMarkIsTakenAway) {
   for (const auto& [name, line] : commented()) {
     auto text = replaced(filled_in(), line, line.substr(1));
@@ -76,10 +84,9 @@ TEST(ExampleEnv, EveryCommentedSettingIsAcceptedWhenItsMarkIsTakenAway) {
       text = replaced(text, "READ_ONLY=true", "READ_ONLY=false");
     }
     if (name.find("OAUTH") != std::string::npos) text = with_oauth(text, name);
-    if (name.find("GIT_USER") != std::string::npos) {
-      const auto both = commented();
-      const auto other = name.ends_with("NAME") ? "WORKDIR_01_GIT_USER_EMAIL" : "WORKDIR_01_GIT_USER_NAME";
-      text = replaced(text, both.at(other), both.at(other).substr(1));
+    if (const auto other = kTogether.find(name); other != kTogether.end()) {
+      const std::string beside = commented().at(other->second);
+      text = replaced(text, beside, beside.substr(1));
     }
     const auto settings = read(text);
     EXPECT_TRUE(settings) << name << ": " << (settings ? "" : settings.error().message);
