@@ -137,7 +137,7 @@ Result<Registry::Run> Registry::admit(RunFacts facts) {
   }
   if (static_cast<std::size_t>(all) >= limits_.at_once) return too_many("as many runs are", limits_.at_once);
   auto run = std::make_shared<TrackedRun>(std::move(facts));
-  kept_.push_back({.run = run, .ended = {}});
+  kept_.push_back({.run = run});
   return run;
 }
 
@@ -148,7 +148,9 @@ void Registry::withdraw(const Run& run) {
 
 void Registry::started(const Run& run) {
   const auto found = std::ranges::find(kept_, run, &Kept::run);
-  if (found != kept_.end()) save(*found);
+  if (found == kept_.end()) return;
+  found->started = true;
+  save(*found);
 }
 
 void Registry::ended(const Run& run, wire::Outcome outcome) {
@@ -165,7 +167,8 @@ Result<Registry::Run> Registry::find(const RunOwner& owner, const std::string& w
                                      const std::string& root, const std::optional<std::string>& id) const {
   for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
     const RunFacts& facts = kept->run->facts();
-    if (facts.owner == owner && facts.workdir == workdir && facts.root == root && (!id || facts.id == *id)) {
+    if (kept->started && facts.owner == owner && facts.workdir == workdir && facts.root == root &&
+        (!id || facts.id == *id)) {
       return kept->run;
     }
   }
@@ -218,7 +221,7 @@ void Registry::load_one(const std::string& name) {
   auto end = cut_off ? End{.at = clock_(), .outcome = {.body = Json{{"data", interrupted_json(file->facts)}}}}
                      : *std::move(file->end);
   run->end(std::move(end.outcome), end.took);
-  kept_.push_back({.run = std::move(run), .ended = end.at, .bytes = text->size()});
+  kept_.push_back({.run = std::move(run), .started = true, .ended = end.at, .bytes = text->size()});
   if (cut_off) save(kept_.back());
 }
 

@@ -45,7 +45,7 @@ class Registry {
   void started(const Run& run);
   void ended(const Run& run, wire::Outcome outcome);
 
-  // Without an id: the owner's latest in the workdir.
+  // One that has started. Without an id: the owner's latest in the workdir.
   [[nodiscard]] Result<Run> find(const RunOwner& owner, const std::string& workdir, const std::string& root,
                                  const std::optional<std::string>& id) const;
 
@@ -61,6 +61,7 @@ class Registry {
  private:
   struct Kept {
     Run run;
+    bool started = false;
     std::chrono::system_clock::time_point ended;
     std::size_t bytes = 0;  // of its file; 0 while it is at work
   };

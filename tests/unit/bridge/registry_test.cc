@@ -60,6 +60,7 @@ class RunRegistry : public ::testing::Test {
 TEST_F(RunRegistry, FindsARunForItsOwnerAloneInItsWorkdirAlone) {
   auto registry = open();
   const auto run = registry.admit(facts(1));
+  registry.started(*run);
   const RunOwner ann{.front = "front", .caller = "ann"};
 
   EXPECT_EQ(registry.find(ann, "app", "/srv/app", id_of(1)).value(), run.value());
@@ -75,6 +76,19 @@ TEST_F(RunRegistry, FindsARunForItsOwnerAloneInItsWorkdirAlone) {
     ASSERT_FALSE(found.has_value());
     EXPECT_EQ(found.error().code, "RUN_NOT_FOUND");
   }
+}
+
+// A call that waits for the workdir may still be refused, and then never was a run.
+TEST_F(RunRegistry, FindsNoneThatHasNotStarted) {
+  auto registry = open();
+  run_through(registry, 1);
+  const auto waiting = registry.admit(facts(2));
+  const RunOwner ann{.front = "front", .caller = "ann"};
+
+  EXPECT_EQ(registry.find(ann, "app", "/srv/app", std::nullopt).value()->facts().id, id_of(1));
+  EXPECT_EQ(registry.find(ann, "app", "/srv/app", id_of(2)).error().code, "RUN_NOT_FOUND");
+  registry.started(*waiting);
+  EXPECT_EQ(registry.find(ann, "app", "/srv/app", std::nullopt).value(), waiting.value());
 }
 
 TEST_F(RunRegistry, BoundsWhatIsAtWork) {
