@@ -11,8 +11,6 @@ from http_case import Answer, LocalConnection, McpHttp, request
 
 
 class OverHttp(BridgeCase):
-    settings = {"REPOBRIDGE_CALLS_PER_MINUTE": "100000"}
-
     @classmethod
     def prepare(cls, host):
         reader = host.out / "reader.token"
