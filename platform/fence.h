@@ -9,17 +9,31 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "platform/containment.h"
 #include "platform/landlock.h"
 
 namespace repobridge::platform {
 
+// Canonical paths. Each means everything below it too; where one lies within another, the inner one decides.
+// What nobody names can be read and not written.
+struct FencedPlaces {
+  std::vector<std::string> unreadable;
+  std::vector<std::string> readable;
+  std::vector<std::string> writable;
+};
+
 class Fence {
  public:
   // Whatever fails leaves a fence that does not hold anything.
   static Fence build();
+  // That of a room: nothing but the places can be written, the contents of the unreadable ones not be read,
+  // and no abstract socket of somebody outside be reached. Holds nothing where the kernel has no Landlock.
+  static Result<Fence> around(const FencedPlaces& places);
 
+  [[nodiscard]] bool holds() const { return rules_.has_value(); }
   // Notes its parts.
   void held_by(Containment& held) const;
   // The calling process and what it starts, for ever. Needs "no new privileges". False, with errno, when the

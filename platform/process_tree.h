@@ -33,6 +33,8 @@ struct ReapRound {
   bool none_left = false;
 };
 
+inline constexpr int kRoomDescriptor = 3;
+
 class ProcessTree {
  public:
   // Makes this process the root: own session, unreadable to other processes of the user (no ptrace, no
@@ -54,8 +56,9 @@ class ProcessTree {
 
   // Starts argv[0] in a session of its own with this process's environment, directory and descriptors 0 to 2.
   // It cannot gain privileges by exec and dies with this process. Once only. os_code of the error is what
-  // exec said.
-  Result<pid_t> start(const std::vector<std::string>& argv);
+  // exec said. `room`: argv is a room (platform/room.h), which mounts and so enters the Landlock rules by
+  // itself, or ends; it gets this descriptor as kRoomDescriptor. -1 for any other program.
+  Result<pid_t> start(const std::vector<std::string>& argv, int room = -1);
 
   // Asks the leader's process group to end; a stopped one is woken so that it can.
   void ask_to_end() const;

@@ -60,17 +60,24 @@ void append_children(pid_t parent, std::vector<pid_t>& ids) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_leader(pid_t root, const Fence& fence, const std::vector<char*>& argv, int report) {
+[[noreturn]] void become_leader(pid_t root, const Fence& fence, const std::vector<char*>& argv, int report,
+                                int room) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != root) ::_exit(127);  // the root died before the line above
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   (void)::setsid();
-  if (fence.enter()) {
+  if (room >= 0 || fence.enter()) {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
     (void)::signal(SIGPIPE, SIG_DFL);
     (void)::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (room >= 0) {
+      // The report may stand where the room looks for its own.
+      report = ::fcntl(report, F_DUPFD_CLOEXEC, kRoomDescriptor + 1);
+      room = ::fcntl(room, F_DUPFD_CLOEXEC, kRoomDescriptor + 1);
+      (void)::dup2(room, kRoomDescriptor);
+    }
     (void)::execv(argv.front(), argv.data());
   }
   const int os_code = errno;
@@ -198,7 +205,7 @@ void ProcessTree::take_changes() const {
 
 const Containment& ProcessTree::containment() const { return state_->held; }
 
-Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv) {
+Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv, int room) {
   std::vector<char*> pointers;
   for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));  // NOLINT
   pointers.push_back(nullptr);
@@ -209,7 +216,7 @@ Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv) {
   const pid_t root = ::getpid();
   const pid_t leader = state_->fork_leader();
   if (leader < 0) return os_failure("start a process", errno);
-  if (leader == 0) become_leader(root, state_->fence, pointers, report_write.get());
+  if (leader == 0) become_leader(root, state_->fence, pointers, report_write.get(), room);
   report_write.reset();
   if (const int os_code = read_report(report_read.get()); os_code != 0) {
     (void)::waitpid(leader, nullptr, 0);  // it never was a leader, so nobody else should hear of it

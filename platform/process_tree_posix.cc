@@ -61,10 +61,16 @@ Result<void> listen_for_children(int wake) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_leader(const std::vector<char*>& argv, int lifeline, int report) {
+[[noreturn]] void become_leader(const std::vector<char*>& argv, int lifeline, int report, int room) {
   (void)::setsid();
   for (int fd = STDERR_FILENO + 1; fd <= kHighestOfOurs; ++fd) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
   if (::dup2(lifeline, kLifeline) >= 0) {
+    // The report may stand where the room looks for its own.
+    if (room >= 0) {
+      report = ::fcntl(report, F_DUPFD_CLOEXEC, kRoomDescriptor + 1);
+      room = ::fcntl(room, F_DUPFD_CLOEXEC, kRoomDescriptor + 1);
+      (void)::dup2(room, kRoomDescriptor);
+    }
     (void)::signal(SIGCHLD, SIG_DFL);
     (void)::signal(SIGPIPE, SIG_DFL);
     sigset_t none;
@@ -141,14 +147,14 @@ void ProcessTree::take_changes() const {
 
 const Containment& ProcessTree::containment() const { return state_->held; }
 
-Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv) {
+Result<pid_t> ProcessTree::start(const std::vector<std::string>& argv, int room) {
   std::vector<char*> pointers;
   for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));  // NOLINT
   pointers.push_back(nullptr);
   RB_TRY(auto report, make_pipe());
   const pid_t leader = ::fork();
   if (leader < 0) return os_failure("start a process", errno);
-  if (leader == 0) become_leader(pointers, state_->lifeline.write.get(), report.write.get());
+  if (leader == 0) become_leader(pointers, state_->lifeline.write.get(), report.write.get(), room);
   state_->lifeline.write.reset();
   report.write.reset();
   if (const int os_code = read_report(report.read.get()); os_code != 0) {

@@ -1,0 +1,18 @@
+// The system calls that a program in a closed room may not make (platform/room.h).
+//
+// Promise: all others stay. Refused are Unix sockets but for pairs, and every family of sockets but IPv4,
+// IPv6 and netlink; namespaces, mounts, keyrings, io_uring, bpf, performance events and userfaultfd; and the
+// calls of other kinds of machine. clone3, whose flags no filter can see, is ENOSYS, so that libraries take
+// clone. Threads: for the calling one, for ever. Needs "no new privileges". Errors: what the kernel answered.
+// Source: seccomp(2).
+#pragma once
+
+#include "platform/result.h"
+
+namespace repobridge::platform {
+
+Result<void> refuse_calls();
+// Whether this kernel filters calls at all.
+bool can_refuse_calls();
+
+}  // namespace repobridge::platform
