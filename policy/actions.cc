@@ -127,6 +127,7 @@ Result<Action> read_action(const std::string& name, const Json& value, const std
   }
   RB_TRY(const auto output, fields.number_or("max_output_bytes", kDefaultOutputBytes, 1, kMaxOutputBytes));
   action.max_output_bytes = static_cast<std::size_t>(output);
+  RB_TRY(action.isolation, read_isolation(fields));
   RB_TRY(action.description, fields.optional_text("description"));
   if (action.description && action.description->size() > kMaxDescriptionBytes) {
     return fields.refuse_field("description", "has more than 1024 bytes");
@@ -184,6 +185,7 @@ Json to_json(const Actions& actions) {
              {"integrity", to_json(action.integrity)},
              {"max_output_bytes", action.max_output_bytes}};
     if (action.timeout) one["timeout_seconds"] = action.timeout->count();
+    write_isolation(action.isolation, one);
     if (action.description) one["description"] = *action.description;
     if (!action.env.empty()) one["env"] = action.env;
     if (!action.env_passthrough.empty()) one["env_passthrough"] = action.env_passthrough;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "platform/result.h"
+#include "policy/isolation.h"
 #include "policy/json.h"
 #include "policy/pins.h"
 
@@ -38,6 +39,7 @@ struct Action {
   Pins integrity;                               // not empty
   std::optional<std::chrono::seconds> timeout;  // absent: as long as any run may take
   std::size_t max_output_bytes = 0;             // per stream
+  Isolation isolation;
   std::optional<std::string> description;
   std::map<std::string, std::string> env;    // beside what every action gets
   std::vector<std::string> env_passthrough;  // names, of the bridge's own environment
