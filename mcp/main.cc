@@ -1,4 +1,6 @@
 // repobridge-mcp: the front. Speaks MCP with its clients and asks the bridge; has no authority of its own.
+#include <sys/prctl.h>
+
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -125,6 +127,8 @@ int run(int argc, char** argv) {
   int status = 0;
   const auto options = read_options(argc, argv, status);
   if (!options) return status;
+  // Other processes of the user must not read the key out of our memory.
+  (void)::prctl(PR_SET_DUMPABLE, 0);
   (void)std::signal(SIGPIPE, SIG_IGN);  // a client that is gone shows as an error of the write
   mcp::start_log();
   return options->stdio ? run_stdio(*options) : run_http(*options);
