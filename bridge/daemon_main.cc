@@ -46,6 +46,7 @@ Result<bridge::Programs> find_programs() {
   const std::string directory = self.substr(0, self.rfind('/'));
   return bridge::Programs{.git_worker = directory + "/repobridge-git",
                           .supervisor = directory + "/repobridge-run",
+                          .room = directory + "/repobridge-room",
                           .git = "/usr/bin/git"};
 }
 
@@ -129,6 +130,7 @@ asio::awaitable<void> start(asio::any_io_executor executor, bridge::Parts& parts
 
 Result<void> serve(const Options& options) {
   RB_TRY(auto policy, wire::load_bridge_policy(options.config));
+  RB_TRY(auto config, platform::canonical_path(options.config));
   RB_TRY(auto programs, find_programs());
   RB_TRY(const auto state, take_state(policy));
   RB_TRY(const auto keys, read_keys(policy));
@@ -149,6 +151,7 @@ Result<void> serve(const Options& options) {
                       .runs = std::move(runs),
                       .front_rate = policy::CallRate(run_limits.calls_per_minute),
                       .caller_rate = policy::CallRate(run_limits.calls_per_minute_per_caller),
+                      .config = std::move(config),
                       .control_groups = find_control_groups(),
                       .poisoned = {}};
   asio::io_context loop(1);

@@ -93,6 +93,7 @@ Result<std::vector<std::string>> action_environment(const policy::Action& action
   auto environment = inherited(
       {"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"});
   environment.push_back(path_variable());
+  environment.emplace_back("TMPDIR=/tmp");
   // An action may call git in the workdir; what the repository's configuration names is not started for it.
   append(environment,
          {"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor",

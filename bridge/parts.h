@@ -31,6 +31,7 @@ struct Parts {
   runs::Registry runs;
   policy::CallRate front_rate;
   policy::CallRate caller_rate;
+  std::string config;          // the path of bridge.json
   std::string control_groups;  // where a run's own may be made; "" when nowhere
   // Leases whose writers are not proven gone: held as long as the bridge lives.
   std::vector<runs::Lease> poisoned;

@@ -10,6 +10,7 @@ namespace repobridge::bridge {
 struct Programs {
   std::string git_worker;
   std::string supervisor;
+  std::string room;
   std::string git;  // the git program, for pushes
 };
 

@@ -135,6 +135,12 @@ schema::Properties with_handle(schema::Properties data) {
   return data;
 }
 
+Json isolation_shape() {
+  const Json words = schema::list_of(schema::string());
+  return schema::object(
+      {{"network", schema::string()}, {"home", schema::string()}, {"held", words}, {"missing", words}});
+}
+
 schema::Properties run_of_an_action() {
   const Json pins = schema::object({{"count", schema::integer()}, {"protection", schema::string()}});
   return with_handle({{"exit_code", schema::or_null(schema::integer())},
@@ -144,7 +150,8 @@ schema::Properties run_of_an_action() {
                       {"stdout_truncated", schema::boolean()},
                       {"stderr_truncated", schema::boolean()},
                       {"pins", pins},
-                      {"containment", schema::object({{"level", schema::string()}})}});
+                      {"containment", schema::object({{"level", schema::string()}})},
+                      {"isolation", isolation_shape()}});
 }
 
 Json inspect_output() {

@@ -62,6 +62,7 @@ struct Code {
   /* Runs of approved actions. */ \
   X(kPinMismatch, "REPO_PIN_MISMATCH", conflict) \
   X(kActionStartFailed, "REPO_ACTION_START_FAILED", unavailable) \
+  X(kIsolationUnavailable, "REPO_ISOLATION_UNAVAILABLE", unavailable) \
   X(kCleanupUnproven, "REPO_CLEANUP_UNPROVEN", internal) \
   X(kRunNotFound, "RUN_NOT_FOUND", not_found) \
   /* The repository as it is. */ \

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "bridge/actions/pins.h"
+#include "bridge/actions/room.h"
 #include "bridge/environment.h"
 #include "policy/codes.h"
 
@@ -54,6 +55,13 @@ Json containment_json(const runs::RunOutcome& outcome) {
               {"signal_scope", held.signal_scope}, {"stragglers_killed", outcome.stragglers_killed}};
 }
 
+Json isolation_json(const policy::Isolation& isolation, const platform::RoomParts& room) {
+  return Json{{"network", policy::name_of_network(isolation)},
+              {"home", policy::name_of_home(isolation)},
+              {"held", room.held},
+              {"missing", room.missing}};
+}
+
 Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOutcome& outcome) {
   const bool finished = outcome.reason == runs::EndReason::itself;
   Json json{{"run_id", lease.holder().run_id},
@@ -69,7 +77,8 @@ Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOut
             {"started_at", lease.holder().since},
             {"duration_ms", outcome.duration.count()},
             {"pins", {{"count", action.integrity.size()}, {"protection", "reverified"}}},
-            {"containment", containment_json(outcome)}};
+            {"containment", containment_json(outcome)},
+            {"isolation", isolation_json(action.isolation, outcome.room)}};
   if (!finished) json["reason"] = runs::name_of(outcome.reason);
   return json;
 }
@@ -84,6 +93,7 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   runs::RunRequest request;
   request.supervisor = parts.programs.supervisor;
   request.control_groups = parts.control_groups;
+  request.room = room_argv(parts, workdir, action);
   request.argv = action.argv;
   if (call.path) request.argv.push_back(call.path->bytes());
   RB_CO_TRY(request.environment, bridge::action_environment(action, parts.redactor));

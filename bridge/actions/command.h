@@ -3,8 +3,8 @@
 // Promise: pins are verified under the lease before anything starts and again after it has ended; argv,
 // limits and environment are the administrator's, the caller adds at most one path of the workdir as the last
 // argument. A non-zero exit is a finished run and no error. Errors: REPO_PIN_MISMATCH,
-// REPO_ACTION_START_FAILED, PATH_NOT_FOUND, WORKDIR_UNAVAILABLE. Source: docs/POLICY.md, "Actions";
-// docs/PROTOCOL.md section 5.
+// REPO_ACTION_START_FAILED, REPO_ISOLATION_UNAVAILABLE, PATH_NOT_FOUND, WORKDIR_UNAVAILABLE. Source:
+// docs/POLICY.md, "Actions"; docs/PROTOCOL.md section 5.
 #pragma once
 
 #include "bridge/context.h"

@@ -212,20 +212,34 @@ const char* meaning_of(std::string_view level) {
 }
 
 // The real supervisor, beside this program.
-Result<platform::Containment> try_run(const std::string& groups) {
+Result<runs::Trial> try_run(const std::string& groups) {
   RB_TRY(const auto self, platform::canonical_path("/proc/self/exe"));
   RB_TRY(const auto name, platform::random_hex(kTrialBytes));
   const auto group = groups.empty() ? groups : groups + "/repobridge-trial-" + name;
-  return runs::trial_run(self.substr(0, self.rfind('/')) + "/repobridge-run", self, group);
+  return runs::trial_run(self.substr(0, self.rfind('/')), self, group);
+}
+
+std::string with_commas(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void look_at_room(const platform::RoomParts& room, Report& report) {
+  report.note("room", Json{{"held", room.held}, {"missing", room.missing}});
+  if (room.missing.empty()) return report.fine("rooms", "whole, tried from here: " + with_commas(room.held));
+  report.look_after("rooms", "this host does not give " + with_commas(room.missing) +
+                                 "; actions are refused, unless they say isolation: best_effort");
 }
 
 void look_at_runs(Report& report) {
-  const auto held = try_run(look_at_control_groups(report));
-  report.note("containment", held ? to_json(*held) : Json());
-  if (!held) return report.look_after("runs", "repobridge-run does not work: " + held.error().message);
-  const auto level = std::string(platform::level_of(*held));
+  const auto tried = try_run(look_at_control_groups(report));
+  report.note("containment", tried ? to_json(tried->held) : Json());
+  if (!tried) return report.look_after("runs", "repobridge-run does not work: " + tried.error().message);
+  look_at_room(tried->room, report);
+  const auto level = std::string(platform::level_of(tried->held));
   const auto says = level + ", tried from here: " + meaning_of(level);
-  if (held->control_group) return report.fine("runs", says);
+  if (tried->held.control_group) return report.fine("runs", says);
   report.look_after("runs", says);
 }
 

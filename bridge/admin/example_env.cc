@@ -54,6 +54,8 @@ WORKDIR_01_READ_ONLY=true
 # Actions: programs that callers may run by name, with READ_ONLY=false. Each pins the files it depends on ("lib/"
 # is a directory with all in it, "conftest.py": "absent" a file that must not be there); put any text for a digest
 # first, then paste what `repobridge pin show ALIAS check --env-file FILE` prints.
+# They run in a closed room: no network, an empty home and /tmp, nothing written but the workdir where mutates is
+# true. "network": "host", "home_read": [".cache/uv"] and "home": "user" open it; docs/POLICY.md has more.
 # Either on one line here, or in a file of its own (mode 0600), never both.
 #WORKDIR_01_REPO_ACTIONS_JSON={"check": {"argv": ["./tools/check"], "mutates": false, "integrity": {"tools/check": "0000000000000000000000000000000000000000000000000000000000000000"}, "timeout_seconds": 30, "max_output_bytes": 65536, "description": "Runs the checks"}}
 #WORKDIR_01_REPO_ACTIONS_FILE=/etc/repobridge/project-actions.json

@@ -77,6 +77,27 @@ Failure start_failed(int os_code) {
                     .os_code = os_code});
 }
 
+Failure room_refused(const platform::RoomParts& room) {
+  return policy::refuse(
+      policy::codes::kIsolationUnavailable,
+      "this host does not give all that the action's room is made of (details.missing); the "
+      "administrator must look after that, or let the action do with what there is "
+      "(isolation: best_effort)",
+      policy::Json{{"missing", room.missing}});
+}
+
+// The supervisor's arguments, up to the program's.
+std::vector<std::string> supervisor_argv(const RunRequest& request, const std::string& control_group) {
+  std::vector<std::string> argv{"repobridge-run", std::to_string(request.limit.count())};
+  if (!control_group.empty()) argv.insert(argv.end(), {std::string(kControlGroupOption), control_group});
+  if (!request.room.empty()) argv.emplace_back(kRoomOption);
+  argv.emplace_back("--");
+  if (request.room.empty()) return argv;
+  argv.insert(argv.end(), request.room.begin(), request.room.end());
+  argv.emplace_back("--");
+  return argv;
+}
+
 class Run {
  public:
   Run(const bridge::CallContext& context, const RunRequest& request, std::string control_group, Pipe out,
@@ -101,6 +122,7 @@ class Run {
     co_await (drain(out_, Stream::out, outcome_.out) && drain(err_, Stream::err, outcome_.err) &&
               follow_control());
     pipes_limit_.reset();
+    if (refused_) co_return room_refused(outcome_.room);
     if (start_error_) co_return start_failed(*start_error_);
     outcome_.proven = proved_ && !held_outside_;
     co_return std::move(outcome_);
@@ -163,7 +185,7 @@ class Run {
   // False when the supervisor has closed its end.
   bool read_messages() {
     for (;;) {
-      std::array<char, 128> message{};
+      std::array<char, kMostMessageBytes> message{};
       const ssize_t got = ::recv(control_.native_handle(), message.data(), message.size(), MSG_DONTWAIT);
       // A supervisor that ended without reading our "stop": told once, before what it had said.
       if (got < 0 && (errno == ECONNRESET || errno == EINTR)) continue;
@@ -176,6 +198,8 @@ class Run {
   void note(std::string_view message) {
     const auto [word, rest] = split_message(message);
     if (word == kContained) outcome_.containment = containment_in(rest);
+    if (word == kRoom) outcome_.room = room_in(rest);
+    if (word == kRefused) refused_ = true;
     if (word == kFailed) start_error_ = static_cast<int>(number_in(rest));
     if (word == kExited) outcome_.exit_code = static_cast<int>(number_in(rest));
     if (word == kSignalled) outcome_.signal = static_cast<int>(number_in(rest));
@@ -202,6 +226,7 @@ class Run {
   std::optional<wire::Timeout> pipes_limit_;
   RunOutcome outcome_;
   std::optional<int> start_error_;
+  bool refused_ = false;
   bool leader_ended_ = false;
   bool drained_ = false;
   bool proved_ = false;
@@ -236,10 +261,7 @@ asio::awaitable<Result<RunOutcome>> run_supervised(bridge::CallContext context, 
   platform::SpawnRequest spawn;
   spawn.program = request.supervisor;
   const auto control_group = control_group_of(request, lease.holder());
-  spawn.argv = {"repobridge-run", std::to_string(request.limit.count())};
-  if (!control_group.empty())
-    spawn.argv.insert(spawn.argv.end(), {std::string(kControlGroupOption), control_group});
-  spawn.argv.emplace_back("--");
+  spawn.argv = supervisor_argv(request, control_group);
   spawn.argv.insert(spawn.argv.end(), request.argv.begin(), request.argv.end());
   spawn.environment = request.environment;
   spawn.environment.push_back(environment_entry(lease.holder()));

@@ -6,8 +6,9 @@
 // nothing of them is kept or bounded. run_supervised() returns only when the supervisor has ended; `proven`
 // says whether the whole tree is known to be gone: by the supervisor's word or, when it was killed, by the
 // run's control group, which its program could not leave. Output is drained to its end but kept only up to
-// its limit. Owns: everything it starts. Threads: the event loop's one. Errors: REPO_ACTION_START_FAILED when
-// nothing ran. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A run".
+// its limit. Owns: everything it starts. Threads: the event loop's one. Errors, when nothing ran:
+// REPO_ACTION_START_FAILED; REPO_ISOLATION_UNAVAILABLE (details.missing) when this host does not give the
+// room that is required. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A run".
 #pragma once
 
 #include <chrono>
@@ -21,12 +22,14 @@
 #include "bridge/wire/asio_fwd.h"
 #include "platform/containment.h"
 #include "platform/result.h"
+#include "platform/room.h"
 
 namespace repobridge::runs {
 
 struct RunRequest {
   std::string supervisor;         // path of repobridge-run
   std::string control_groups;     // where the run's own may be made; "" when nowhere
+  std::vector<std::string> room;  // repobridge-room and its options; empty: the program runs outside of any
   std::vector<std::string> argv;  // argv[0] is an absolute path
   std::vector<std::string> environment;
   int directory = -1;  // descriptor; must stay open until the run has started
@@ -51,6 +54,7 @@ struct RunOutcome {
   StreamOutput err;
   bool proven = false;
   platform::Containment containment;
+  platform::RoomParts room;
   std::size_t stragglers_killed = 0;
   std::chrono::milliseconds duration{0};
 };

@@ -1,11 +1,13 @@
 // repobridge-run: one process above one run. It is the last parent of everything the run starts, so when it
 // has no child left, nothing of the run is alive, and that is what it tells the bridge.
 //
-//   repobridge-run DEADLINE_MS [--control-group PATH] -- PROGRAM [ARGUMENT…]
+//   repobridge-run DEADLINE_MS [--control-group PATH] [--room] -- PROGRAM [ARGUMENT…]
 //
 // Static, single-threaded, without any library but the platform's core. Environment, directory and
-// descriptors 0 to 2 are the program's; the others are supervisor_protocol.h's. Before it starts anything it
-// says so in the writer's record, and there too it says when nothing is left, since the bridge may be gone.
+// descriptors 0 to 2 are the program's; the others are supervisor_protocol.h's. With --room the program is
+// repobridge-room, whose words are handed on and whose program's end is the run's. Before it starts anything
+// it says so in the writer's record, and there too it says when nothing is left, since the bridge may be
+// gone.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -34,6 +36,8 @@ using platform::Deadline;
 // What is alive for this long after the program ended by itself was left behind and is killed.
 constexpr std::chrono::milliseconds kStragglerTime{100};
 constexpr std::chrono::milliseconds kKillRound{1};
+// The one outside and the first one inside.
+constexpr std::size_t kOwnOfRoom = 2;
 
 void tell(std::string_view word, std::string_view rest = {}) {
   std::string message(word);
@@ -90,6 +94,53 @@ class Receipt {
   std::string sha256_;
 };
 
+// The room's words, which are handed on as they are. Its end is not the end of the room.
+class Room {
+ public:
+  // Nothing is heard where there is none.
+  Room() = default;
+  static Result<Room> furnish() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      return os_failure("listen to the room", errno);
+    }
+    Room room;
+    room.there_ = true;
+    room.ours_ = platform::UniqueFd(ends[0]);
+    room.theirs_ = platform::UniqueFd(ends[1]);
+    return room;
+  }
+
+  [[nodiscard]] int theirs() const { return theirs_.get(); }
+  void give_away() { theirs_.reset(); }
+  [[nodiscard]] int descriptor() const { return ours_.get(); }
+  [[nodiscard]] bool program_ended() const { return program_ended_; }
+  // Whether there is one, whose program has not been started yet.
+  [[nodiscard]] bool still_closed() const { return there_ && !started_; }
+
+  void hand_on() {
+    for (;;) {
+      std::array<char, kMostMessageBytes> message{};
+      const ssize_t got = ::recv(ours_.get(), message.data(), message.size(), MSG_DONTWAIT);
+      if (got < 0) return;
+      if (got == 0) return ours_.reset();
+      const std::string_view text(message.data(), static_cast<std::size_t>(got));
+      tell(text);
+      const auto word = text.substr(0, text.find(' '));
+      started_ = started_ || word == kStarted;
+      program_ended_ =
+          program_ended_ || word == kExited || word == kSignalled || word == kFailed || word == kRefused;
+    }
+  }
+
+ private:
+  platform::UniqueFd ours_;
+  platform::UniqueFd theirs_;
+  bool there_ = false;
+  bool started_ = false;
+  bool program_ended_ = false;
+};
+
 // The supervisor must not hold the run's output open: the bridge waits for its end.
 void let_go_of_output() {
   platform::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -98,12 +149,18 @@ void let_go_of_output() {
 
 class Run {
  public:
-  Run(platform::ProcessTree& tree, pid_t leader, std::chrono::milliseconds limit, const Receipt& receipt)
-      : tree_(&tree), leader_(leader), deadline_(Deadline::after(limit)), receipt_(&receipt) {}
+  Run(platform::ProcessTree& tree, pid_t leader, std::chrono::milliseconds limit, const Receipt& receipt,
+      Room room)
+      : tree_(&tree),
+        leader_(leader),
+        deadline_(Deadline::after(limit)),
+        receipt_(&receipt),
+        room_(std::move(room)) {}
 
   // 0: proven gone.
   int follow() {
     for (;;) {
+      hear_room();
       const auto round = tree_->reap();
       for (const auto& ended : round.ended) note_end(ended);
       if (round.none_left) return say_drained();
@@ -129,11 +186,23 @@ class Run {
     return 0;
   }
 
+  void hear_room() {
+    room_.hand_on();
+    if (room_.program_ended() && leader_alive_) leader_ended();
+  }
+
   void note_end(const platform::Reaped& ended) {
     if (ended.pid != leader_) return;
-    leader_alive_ = false;
+    hear_room();  // whose last words it may have been
+    if (!leader_alive_) return;
+    if (room_.still_closed() && phase_ == Phase::running) tell(kFailed, std::to_string(ECHILD));
     if (ended.status.code) tell(kExited, std::to_string(*ended.status.code));
     if (ended.status.signal) tell(kSignalled, std::to_string(*ended.status.signal));
+    leader_ended();
+  }
+
+  void leader_ended() {
+    leader_alive_ = false;
     if (phase_ == Phase::running) enter(Phase::leader_ended, kStragglerTime);
   }
 
@@ -153,7 +222,8 @@ class Run {
     if (bridge_says_stop()) end_by("stop");
     if (phase_ == Phase::running && deadline_.passed()) end_by("deadline");
     if (phase_ == Phase::leader_ended && phase_end_.passed()) {
-      stragglers_ = tree_->kill_all();
+      const auto found = tree_->kill_all();
+      stragglers_ = found - std::min(found, own_of_room());
       enter(Phase::killing, kKillLimit);
     }
     // Once the program itself has gone, what it left gets no grace of its own.
@@ -170,12 +240,16 @@ class Run {
     return got == 0 || std::string_view(message.data(), static_cast<std::size_t>(got)) == kStop;
   }
 
+  // The two processes of the room itself are no stragglers; they end when nobody else is left.
+  [[nodiscard]] std::size_t own_of_room() const { return room_.descriptor() >= 0 ? kOwnOfRoom : 0; }
+
   void wait() {
     const auto limit = phase_ == Phase::running   ? deadline_.left()
                        : phase_ == Phase::killing ? kKillRound
                                                   : phase_end_.left();
-    std::array<pollfd, 2> watched{
+    std::array<pollfd, 3> watched{
         pollfd{.fd = tree_->changes(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = room_.descriptor(), .events = POLLIN, .revents = 0},
         pollfd{.fd = bridge_gone_ ? -1 : kSupervisorSocket, .events = POLLIN, .revents = 0}};
     (void)::poll(watched.data(), watched.size(), static_cast<int>(limit.count()) + 1);
     tree_->take_changes();
@@ -185,6 +259,7 @@ class Run {
   pid_t leader_;
   Deadline deadline_;
   const Receipt* receipt_;
+  Room room_;
   Deadline phase_end_ = Deadline::after(std::chrono::milliseconds{0});
   Phase phase_ = Phase::running;
   bool leader_alive_ = true;
@@ -207,21 +282,31 @@ void tell_containment(const platform::Containment& held) {
 struct Arguments {
   std::chrono::milliseconds limit{0};
   std::string control_group;
+  bool room = false;
   std::vector<std::string> argv;
 };
 
 std::optional<Arguments> parse(std::vector<std::string> words) {
   const auto dashes = std::ranges::find(words, "--");
-  const auto before = dashes - words.begin();
-  if (dashes == words.end() || dashes + 1 == words.end() || (before != 1 && before != 3)) return std::nullopt;
-  if (before == 3 && words[1] != kControlGroupOption) return std::nullopt;
+  if (words.empty() || dashes == words.begin() || words.end() - dashes < 2) return std::nullopt;
+  Arguments arguments{.argv = {dashes + 1, words.end()}};
   long long limit = 0;
   const auto& text = words.front();
   if (std::from_chars(text.data(), text.data() + text.size(), limit).ec != std::errc{}) return std::nullopt;
-  return Arguments{.limit = std::chrono::milliseconds{limit},
-                   .control_group = before == 3 ? words[2] : std::string(),
-                   .argv = {dashes + 1, words.end()}};
+  arguments.limit = std::chrono::milliseconds{limit};
+  auto word = words.begin() + 1;
+  if (dashes - word >= 2 && *word == kControlGroupOption) {
+    arguments.control_group = word[1];
+    word += 2;
+  }
+  if (word != dashes && *word == kRoomOption) {
+    arguments.room = true;
+    ++word;
+  }
+  return word == dashes ? std::optional(arguments) : std::nullopt;
 }
+
+Result<Room> room_for(const Arguments& arguments) { return arguments.room ? Room::furnish() : Room(); }
 
 }  // namespace
 
@@ -235,13 +320,16 @@ int main(int argc, char** argv) {
   if (!receipt) return fail_to_start(receipt.error().os_code);
   const auto noted = receipt->note_start(arguments->control_group, tree->containment());
   if (!noted) return fail_to_start(noted.error().os_code);
-  const auto leader = tree->start(arguments->argv);
+  auto room = room_for(*arguments);
+  if (!room) return fail_to_start(room.error().os_code);
+  const auto leader = tree->start(arguments->argv, room->theirs());
   if (!leader) {
     if (tree->reap().none_left) (void)receipt->note_drained();
     return fail_to_start(leader.error().os_code);
   }
   tell_containment(tree->containment());
-  tell(kStarted);
+  if (!arguments->room) tell(kStarted);
+  room->give_away();
   let_go_of_output();
-  return Run(*tree, *leader, arguments->limit, *receipt).follow();
+  return Run(*tree, *leader, arguments->limit, *receipt, *std::move(room)).follow();
 }

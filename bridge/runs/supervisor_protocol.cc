@@ -9,6 +9,17 @@ namespace repobridge::runs {
 namespace {
 
 constexpr std::size_t kReceiptBytes = 16;
+constexpr std::string_view kNone = "-";
+
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty() && text != kNone) {
+    const auto comma = text.find(',');
+    words.emplace_back(text.substr(0, comma));
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -41,6 +52,11 @@ platform::Containment containment_in(std::string_view numbers) {
   held.landlock_version = static_cast<int>(next());
   held.signal_scope = next() == 1;
   return held;
+}
+
+platform::RoomParts room_in(std::string_view held_and_missing) {
+  const auto [held, missing] = split_message(held_and_missing);
+  return {.held = words_in(held), .missing = words_in(missing)};
 }
 
 }  // namespace repobridge::runs

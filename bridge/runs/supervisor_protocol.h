@@ -9,7 +9,9 @@
 //   from the run:
 //     contained S G L N          before anything else: what holds it. Numbers: whether it adopts orphans, has
 //                                a control group, Landlock's version (0: none), whether signals stay inside
-//     started                    the program runs
+//     room HELD MISSING          where there is one (platform/room.h): its parts, with commas; "-" for none
+//     refused                    something is missing of the room and required; nothing ran
+//     started                    the program runs, or is about to
 //     failed ERRNO               it could not be started; nothing ran
 //     exited CODE | signalled N  how the program itself ended
 //     drained COUNT              proof: no process of the tree is left; COUNT were killed after the program
@@ -25,6 +27,7 @@
 
 #include "platform/containment.h"
 #include "platform/result.h"
+#include "platform/room.h"
 
 namespace repobridge::runs {
 
@@ -36,6 +39,8 @@ inline constexpr int kSupervisorRecord = 5;
 inline constexpr std::string_view kReceipt = "receipt";
 inline constexpr std::string_view kStop = "stop";
 inline constexpr std::string_view kContained = "contained";
+inline constexpr std::string_view kRoom = "room";
+inline constexpr std::string_view kRefused = "refused";
 inline constexpr std::string_view kStarted = "started";
 inline constexpr std::string_view kFailed = "failed";
 inline constexpr std::string_view kExited = "exited";
@@ -47,6 +52,12 @@ inline constexpr std::string_view kEndedBy = "ended-by";
 // Before "--" in the supervisor's arguments, with the path of a directory that it makes and starts the
 // program in. It goes without where that cannot be.
 inline constexpr std::string_view kControlGroupOption = "--control-group";
+
+// Before "--" too: what is started is repobridge-room, whose descriptor 3 is for its words.
+inline constexpr std::string_view kRoomOption = "--room";
+
+// No message is longer.
+inline constexpr std::size_t kMostMessageBytes = 512;
 
 // From the polite request to the kill; git removes its lock files on the former only.
 inline constexpr std::chrono::milliseconds kGrace{1500};
@@ -67,5 +78,6 @@ struct SupervisorMessage {
 SupervisorMessage split_message(std::string_view message);
 std::size_t number_in(std::string_view text);
 platform::Containment containment_in(std::string_view numbers);
+platform::RoomParts room_in(std::string_view held_and_missing);
 
 }  // namespace repobridge::runs

@@ -11,6 +11,7 @@
 #include "bridge/runs/supervisor_protocol.h"
 #include "platform/child_process.h"
 #include "platform/deadline.h"
+#include "platform/files.h"
 
 namespace repobridge::runs {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::chrono::milliseconds kLimit{5000};
 // What the supervisor says until it closes its end.
 struct Said {
   std::optional<platform::Containment> held;
+  std::optional<platform::RoomParts> room;
   bool drained = false;
 };
 
@@ -33,21 +35,22 @@ Result<Said> listen(int control) {
     if (::poll(&readable, 1, static_cast<int>(deadline.left().count())) == 0) {
       return os_failure("wait for a trial run", ETIMEDOUT);
     }
-    std::array<char, 128> message{};
+    std::array<char, kMostMessageBytes> message{};
     const ssize_t got = ::recv(control, message.data(), message.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return os_failure("listen to a trial run", errno);
     if (got == 0) return said;
     const auto [word, rest] = split_message(std::string_view(message.data(), static_cast<std::size_t>(got)));
     if (word == kContained) said.held = containment_in(rest);
+    if (word == kRoom) said.room = room_in(rest);
     if (word == kDrained) said.drained = true;
   }
 }
 
 }  // namespace
 
-Result<platform::Containment> trial_run(const std::string& supervisor, const std::string& program,
-                                        const std::string& control_group) {
+Result<Trial> trial_run(const std::string& helpers, const std::string& program,
+                        const std::string& control_group) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return os_failure("make a socket pair", errno);
@@ -60,20 +63,25 @@ Result<platform::Containment> trial_run(const std::string& supervisor, const std
     return os_failure("send a receipt", errno);
   }
   platform::SpawnRequest spawn;
-  spawn.program = supervisor;
+  spawn.program = helpers + "/repobridge-run";
   spawn.argv = {"repobridge-run", std::to_string(kLimit.count())};
   if (!control_group.empty()) {
     spawn.argv.insert(spawn.argv.end(), {std::string(kControlGroupOption), control_group});
   }
-  spawn.argv.insert(spawn.argv.end(), {"--", program, "--version"});
+  const auto directory = program.substr(0, program.rfind('/'));
+  RB_TRY(const auto workdir, platform::open_directory(directory));
+  spawn.working_directory = workdir.get();
+  spawn.argv.insert(spawn.argv.end(), {std::string(kRoomOption), "--", helpers + "/repobridge-room",
+                                       "--workdir", directory, "--best-effort", "--", program, "--version"});
   spawn.standard_error = null.get();
   spawn.passed = {theirs.get(), null.get(), null.get()};
   RB_TRY(auto child, platform::ChildProcess::spawn(spawn));
   theirs.reset();
   RB_TRY(const auto said, listen(ours.get()));
-  if (!child.reap().success() || !said.drained || !said.held)
+  if (!child.reap().success() || !said.drained || !said.held || !said.room) {
     return os_failure("understand a trial run", EPROTO);
-  return *said.held;
+  }
+  return Trial{.held = *said.held, .room = *said.room};
 }
 
 }  // namespace repobridge::runs

@@ -361,13 +361,30 @@ void do_late_daemon() {
   stay();
 }
 
-// Whose parent has ended has another one, and that is nobody of ours.
-bool is_ours(pid_t id) {
+pid_t parent_of(pid_t id) {
+  std::array<char, 512> text{};
+  const int file = ::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY);
+  (void)!::read(file, text.data(), text.size() - 1);
+  const char* name_end = std::strrchr(text.data(), ')');
+  return name_end == nullptr ? -1 : std::atoi(name_end + 4);  // behind it " S PARENT"
+}
+
+std::string name_of(pid_t id) {
   std::array<char, 16> name{};
   const int file = ::open(("/proc/" + std::to_string(id) + "/comm").c_str(), O_RDONLY);
-  (void)!::read(file, name.data(), name.size());
-  return std::string_view(name.data(), name.size()).starts_with("repobridge");
+  const auto got = ::read(file, name.data(), name.size());
+  return {name.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }
+
+// Above the room's own processes; 0 where they are not to be seen.
+pid_t supervisor() {
+  pid_t id = ::getppid();
+  while (id > 1 && !name_of(id).starts_with("repobridge-run")) id = parent_of(id);
+  return id > 1 ? id : 0;
+}
+
+// Whose parent has ended has another one, and that is nobody of ours.
+bool is_ours(pid_t id) { return id > 1 && name_of(id).starts_with("repobridge"); }
 
 [[noreturn]] void kill_or_report(pid_t id) {
   if (is_ours(id) && ::kill(id, SIGKILL) != 0) {
@@ -389,7 +406,7 @@ void do_hidden() {
 
 void do_kill_supervisor() {
   in_daemon(write_late);
-  kill_or_report(::getppid());
+  kill_or_report(supervisor());
 }
 
 // Out of its control group, whose parent is PLACE, and then like the one before.
@@ -431,17 +448,9 @@ void do_child_holds() {
   (void)!::write(STDOUT_FILENO, "ok\n", 3);
 }
 
-pid_t parent_of(pid_t id) {
-  std::array<char, 512> text{};
-  const int file = ::open(("/proc/" + std::to_string(id) + "/stat").c_str(), O_RDONLY);
-  (void)!::read(file, text.data(), text.size() - 1);
-  const char* name_end = std::strrchr(text.data(), ')');
-  return name_end == nullptr ? -1 : std::atoi(name_end + 4);  // behind it " S PARENT"
-}
-
 void do_kill_bridge() {
   in_daemon(write_late);
-  kill_or_report(parent_of(::getppid()));
+  kill_or_report(parent_of(supervisor()));
 }
 
 // What of those who watch it, and of control groups, it can reach. PLACE is its own group's parent.

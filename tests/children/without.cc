@@ -1,5 +1,5 @@
-// Becomes another program, on a kernel that seems to lack something: `without landlock|seccomp PROGRAM
-// ARGUMENT...`
+// Becomes another program, on a kernel that seems to lack something: `without landlock|namespaces|seccomp
+// PROGRAM ARGUMENT...`
 #include "tests/children/without.h"
 
 #include <unistd.h>
@@ -10,6 +10,7 @@
 namespace {
 
 bool hide(std::string_view layer) {
+  if (layer == "namespaces") return repobridge::tests::hide_namespaces();
   if (layer == "landlock") return repobridge::tests::hide_landlock();
   return layer == "seccomp" && repobridge::tests::hide_seccomp();
 }

@@ -39,6 +39,19 @@ inline bool hide_landlock() {
                                     unless_it_is(SYS_landlock_create_ruleset, 1), refuse(ENOSYS), kAllow});
 }
 
+constexpr sock_filter unless_it_has(std::uint32_t bits, std::uint8_t skipped) {
+  return {.code = BPF_JMP | BPF_JSET | BPF_K, .jt = 0, .jf = skipped, .k = bits};
+}
+
+// A host that lets nobody make namespaces, as container engines and some distributions do.
+inline bool hide_namespaces() {
+  constexpr std::uint32_t kAny = 0x7e020000;  // CLONE_NEW… but for time
+  return answer_calls_by(std::array{load(offsetof(seccomp_data, nr)), unless_it_is(SYS_unshare, 1),
+                                    refuse(EPERM), unless_it_is(SYS_clone, 3),
+                                    load(offsetof(seccomp_data, args)), unless_it_has(kAny, 1), refuse(EPERM),
+                                    kAllow});
+}
+
 // The same for seccomp, by its own call and by the older one.
 inline bool hide_seccomp() {
   return answer_calls_by(std::array{load(offsetof(seccomp_data, nr)), unless_it_is(SYS_seccomp, 1),

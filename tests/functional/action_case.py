@@ -25,9 +25,16 @@ class ActionHost(Host):
         shutil.copy2(BIN / "repobridged", self.programs)
         (self.programs / "repobridge-git").symlink_to(BIN / "repobridge-git")
         self.use_supervisor("repobridge-run")
+        self.use_room("repobridge-room")
 
     def use_supervisor(self, program):
-        place = self.programs / "repobridge-run"
+        self._use("repobridge-run", program)
+
+    def use_room(self, program):
+        self._use("repobridge-room", program)
+
+    def _use(self, name, program):
+        place = self.programs / name
         place.unlink(missing_ok=True)
         place.symlink_to(BIN / program)
 
@@ -59,6 +66,8 @@ class ActionCase(BridgeCase):
 
     host_class = ActionHost
     supervisor = "repobridge-run"
+    room = "repobridge-room"
+    isolation = "required"
     launcher = []
     actions = {}
     settings = {}
@@ -66,11 +75,13 @@ class ActionCase(BridgeCase):
     @classmethod
     def prepare(cls, host):
         host.use_supervisor(cls.supervisor)
+        host.use_room(cls.room)
         host.launcher = cls.launcher
-        cls.life = Fifo(host.path / "life")
-        cls.go = GoFifo(host.path / "go")
-        cls.marker = host.path / "marker"
-        cls.outside = host.path / "outside"
+        ways = host.ways_into_room("app")
+        cls.life = Fifo(ways / "life")
+        cls.go = GoFifo(ways / "go")
+        cls.marker = ways / "marker"
+        cls.outside = ways / "outside"
         cls.addClassCleanup(cls.life.close)
         actions = {name: cls.action(*what) for name, what in cls.actions.items()}
         host.workdirs["app"].write("pinned", PINNED)
@@ -81,7 +92,13 @@ class ActionCase(BridgeCase):
         usual = [cls.life.path, cls.go.path, cls.marker, cls.outside]
         argv = what if isinstance(what, list) else [MISBEHAVE, what, *usual]
         pins = {"pinned": hashlib.sha256(PINNED.encode()).hexdigest()}
-        return {"argv": [os.fspath(word) for word in argv], "mutates": True, "integrity": pins, **(limits or {})}
+        return {
+            "argv": [os.fspath(word) for word in argv],
+            "mutates": True,
+            "integrity": pins,
+            "isolation": cls.isolation,
+            **(limits or {}),
+        }
 
     def setUp(self):
         super().setUp()

@@ -77,7 +77,7 @@ class ActionEnvironment(BridgeCase):
 
     def test_only_what_is_listed(self):
         environment = self.environment_of("plain")
-        usual = {"HOME", "PATH", "LC_ALL", "TZ", "RB_RUN_ID", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT",
+        usual = {"HOME", "PATH", "LC_ALL", "TMPDIR", "TZ", "RB_RUN_ID", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT",
                  "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_KEY_1", "GIT_CONFIG_VALUE_1"}
         self.assertEqual(set(environment), usual)
 

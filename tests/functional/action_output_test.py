@@ -10,7 +10,7 @@ MOST = 1000
 BRIEF = {"timeout_seconds": 1, "max_output_bytes": MOST}
 LIMITED = {"max_output_bytes": MOST}
 ALLOWED = {
-    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PATH",
+    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "PATH", "TMPDIR",
     "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_KEY_1",
     "GIT_CONFIG_VALUE_1", "RB_RUN_ID",
 }  # fmt: skip
@@ -115,7 +115,8 @@ class Output(ActionCase):
         self.assertEqual(self.run_action("too_large")["signal"], signal.SIGXFSZ)
 
     def test_what_it_finds_around_it(self):
-        self.host.user.environment["RB_TEST_SECRET"] = "not for children"
+        for name in ("RB_TEST_SECRET", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
+            self.host.user.environment[name] = "/not/for/children"
         self.host.restart()
         said = self.run_action("surroundings")["stdout"]
 
@@ -134,6 +135,8 @@ class PortableOutput(Output):
     """The same through the portable supervisor, whose lifeline the program inherits."""
 
     supervisor = "repobridge-run-portable"
+    room = "repobridge-room-portable"
+    isolation = "best_effort"
 
     @staticmethod
     def descriptors(said):

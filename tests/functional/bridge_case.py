@@ -87,6 +87,7 @@ class Repository:
     def __init__(self, path, user):
         self.path = pathlib.Path(path)
         self.user = user
+        self.kept = ()  # names of what remake() leaves there
 
     def __truediv__(self, name):
         return self.path / os.fsdecode(name)
@@ -101,7 +102,7 @@ class Repository:
 
     def remake(self, *options):
         """An empty repository in the same directory."""
-        empty_directory(self.path)
+        empty_directory(self.path, self.kept)
         self.user.git(self.path, "init", "-q", *options, ".")
         return self
 
@@ -168,9 +169,11 @@ class Repository:
         return {str(path.relative_to(self.path)): facts_of(path) for path in sorted(self.path.rglob("*"))}
 
 
-def empty_directory(path):
+def empty_directory(path, kept=()):
     path.mkdir(exist_ok=True)
     for entry in path.iterdir():
+        if entry.name in kept:
+            continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         else:
@@ -239,6 +242,14 @@ class Host:
         self._bridge = None
         self._clients = []
         self._run("init", "--dir", self.out)
+
+    def ways_into_room(self, alias):
+        """A directory for what actions share with a test: of all the host they see no more than the workdir."""
+        repository = self.workdirs[alias]
+        repository.kept = ("ways",)
+        ways = repository / "ways"
+        ways.mkdir()
+        return ways
 
     # The administrator
 

@@ -70,6 +70,18 @@ def adopt_orphans():
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
+def seen_from_outside(process, below):
+    """The id out here of a process that knows its own id in a room below another process, or that very id."""
+    todo = children_of(below)
+    while todo:
+        candidate = todo.pop()
+        ids = [line.split()[1:] for line in said_of(candidate, "status").splitlines() if line.startswith("NSpid:")]
+        if ids and int(ids[0][-1]) == process:
+            return candidate
+        todo |= children_of(candidate)
+    raise AssertionError(f"nobody below {below} is {process}")
+
+
 def without_control_groups():
     """What a program is started by that shall find none: where only root could make one, there is none anyway."""
     group = own_group()
@@ -96,7 +108,7 @@ class CrashHost(Host):
         self.bridge_steps.write_text("0")
         self.launcher = [*without_control_groups(), KILL_AT, self.bridge_steps]
         self.user.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # not possible in a traced process
-        for name in HELPERS:
+        for name in (*HELPERS, "repobridge-room"):
             self.spare(name)
 
     # Whom it meets, and when

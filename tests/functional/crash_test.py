@@ -9,9 +9,9 @@ import signal
 import subprocess
 
 from bridge_case import shape_of
-from crash_case import PINNED, CrashCase, wait_until
+from crash_case import PINNED, CrashCase, seen_from_outside, wait_until, without_control_groups
 from harness import BIN, PATIENCE
-from supervisor_case import Fifo, GoFifo
+from supervisor_case import WITHOUT, Fifo, GoFifo
 
 MISBEHAVE = BIN / "children" / "misbehave"
 # A push has so many steps that only some are met, unless all are asked for.
@@ -213,15 +213,18 @@ class Push(CrashCase):
                     before, head = head, self.make_commit()
 
 
-class Run(CrashCase):
+class RunCase(CrashCase):
+    isolation = "required"
+
     @classmethod
     def prepare(cls, host):
         cls.host.workdirs["app"].write("pinned", PINNED)
-        cls.life = Fifo(host.path / "life")
-        cls.go = GoFifo(host.path / "go")
-        cls.marker = host.path / "marker"
+        ways = host.ways_into_room("app")
+        cls.life = Fifo(ways / "life")
+        cls.go = GoFifo(ways / "go")
+        cls.marker = ways / "marker"
         cls.addClassCleanup(cls.life.close)
-        more = {"mutates": True, "integrity": {"pinned": hashlib.sha256(PINNED.encode()).hexdigest()}}
+        more = {"mutates": True, "isolation": cls.isolation, "integrity": {"pinned": hashlib.sha256(PINNED.encode()).hexdigest()}}
         places = [str(place) for place in (cls.life.path, cls.go.path, cls.marker)]
         actions = {mode: {"argv": [str(MISBEHAVE), mode, *places], **more} for mode in ("late", "late_daemon")}
         actions["quick"] = {"argv": [str(MISBEHAVE), "exit", "0"], **more}
@@ -231,7 +234,9 @@ class Run(CrashCase):
         """A front whose call is at work, and the id of a process of the action."""
         front = self.host.client()
         call = front.start_call("run_repo_action", {"workdir": "app", "action": action})
-        return front, call, int(self.life.line())
+        own_id = int(self.life.line())
+        [supervisor] = self.host.helpers("repobridge-run")
+        return front, call, seen_from_outside(own_id, supervisor)
 
     def result(self, front, call):
         return shape_of(front.answer(call)["result"], "run_repo_action", {"workdir": "app"})
@@ -239,6 +244,8 @@ class Run(CrashCase):
     def quick(self):
         return self.data("run_repo_action", workdir="app", action="quick")
 
+
+class Run(RunCase):
     def test_the_bridge_is_killed_at_a_step(self):
         for _ in self.calls_until_the_bridge_lives("run_repo_action", workdir="app", action="quick"):
             self.assert_clean()
@@ -279,6 +286,48 @@ class Run(CrashCase):
         self.assert_clean()
         self.assertEqual(self.quick()["exit_code"], 0)
 
+    def test_a_room_ends_with_its_supervisor(self):
+        """Nobody can prove it then, so the administrator is asked all the same."""
+        front, call, _ = self.begin("late_daemon")
+        [supervisor] = self.host.helpers("repobridge-run")
+        os.kill(supervisor, signal.SIGKILL)
+        _, error = self.result(front, call)
+
+        self.assertEqual(error["code"], "REPO_CLEANUP_UNPROVEN")
+        self.life.wait_for_end()
+        self.assertFalse(self.marker.exists())
+        self.host.stop()
+        code, said = self.host.lease("recover", "--yes")
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("They may still write", said)
+        self.host.start()
+        self.assertEqual(self.quick()["exit_code"], 0)
+
+    def test_bridge_and_supervisor_are_killed_at_once(self):
+        self.begin("late")
+        [supervisor] = self.host.helpers("repobridge-run")
+        os.kill(supervisor, signal.SIGSTOP)  # so that it cannot end the run when the bridge goes
+        self.host.kill()
+        os.kill(supervisor, signal.SIGKILL)
+        self.life.wait_for_end()
+        self.host.start()
+        self.host.wait_for_orphans()
+        self.refused("WORKDIR_RECOVERY_REQUIRED", "run_repo_action", workdir="app", action="quick")
+        self.assertEqual(self.host.lease("recover", "--yes")[0], 0)
+        self.assertEqual(self.quick()["exit_code"], 0)
+        self.assert_clean()
+
+
+class RunWithoutNamespaces(RunCase):
+    """Where a room cannot hold its processes, a daemon outlives its supervisor."""
+
+    isolation = "best_effort"
+
+    @classmethod
+    def prepare(cls, host):
+        host.launcher = [*without_control_groups(), WITHOUT, "namespaces", *host.launcher[-2:]]
+        super().prepare(host)
+
     def test_what_survives_its_supervisor_is_shown_to_the_administrator(self):
         front, call, daemon = self.begin("late_daemon")
         handle = os.pidfd_open(daemon)
@@ -317,16 +366,3 @@ class Run(CrashCase):
         self.assertFalse(self.marker.exists())
         self.assert_clean()
 
-    def test_bridge_and_supervisor_are_killed_at_once(self):
-        self.begin("late")
-        [supervisor] = self.host.helpers("repobridge-run")
-        os.kill(supervisor, signal.SIGSTOP)  # so that it cannot end the run when the bridge goes
-        self.host.kill()
-        os.kill(supervisor, signal.SIGKILL)
-        self.life.wait_for_end()
-        self.host.start()
-        self.host.wait_for_orphans()
-        self.refused("WORKDIR_RECOVERY_REQUIRED", "run_repo_action", workdir="app", action="quick")
-        self.assertEqual(self.host.lease("recover", "--yes")[0], 0)
-        self.assertEqual(self.quick()["exit_code"], 0)
-        self.assert_clean()

@@ -49,6 +49,14 @@ class Doctor(BridgeCase):
         self.assertEqual(facts["landlock_abi"], landlock_version())
         self.assertRegex(facts["git"], r"^git version \d")
         self.assertFalse(facts["unsandboxed_git_allowed"])
+        self.assertEqual(facts["room"]["missing"], [])
+
+    def test_no_namespaces(self):
+        wrong, facts = self.examine(launcher=[WITHOUT, "namespaces"])
+
+        self.assertIn("files, processes, network, ipc", wrong["rooms"])
+        self.assertEqual(facts["room"], {"held": ["privileges", "landlock", "calls"],
+                                         "missing": ["files", "processes", "network", "ipc"]})  # fmt: skip
 
     def test_a_table_for_people(self):
         done = self.doctor()
@@ -124,6 +132,8 @@ class Doctor(BridgeCase):
     def test_the_portable_supervisor(self):
         self.host.use_supervisor("repobridge-run-portable")
         self.addCleanup(self.host.use_supervisor, "repobridge-run")
+        self.host.use_room("repobridge-room-portable")
+        self.addCleanup(self.host.use_room, "repobridge-room")
 
         wrong, facts = self.examine()
         self.assertIn("L0", wrong["runs"])

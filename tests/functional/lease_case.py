@@ -8,7 +8,7 @@ import json
 import os
 
 from bridge_case import BridgeCase, shape_of
-from crash_case import CrashHost, wait_until
+from crash_case import CrashHost, seen_from_outside, wait_until
 from harness import BIN
 from supervisor_case import Fifo, GoFifo
 
@@ -39,12 +39,16 @@ class LeaseCase(BridgeCase):
 
     @classmethod
     def prepare(cls, host):
-        cls.life = Fifo(host.path / "life")
-        cls.go = GoFifo(host.path / "go")
-        cls.marker = host.path / "marker"
+        ways, *others = [host.ways_into_room(alias) for alias in host.workdirs]
+        cls.life = Fifo(ways / "life")
+        cls.go = GoFifo(ways / "go")
+        cls.marker = ways / "marker"
+        for other in others:  # the same FIFOs, where an action of that workdir finds them
+            os.link(cls.life.path, other / "life")
+            os.link(cls.go.path, other / "go")
         cls.addClassCleanup(cls.life.close)
         more = {"mutates": True, "integrity": {"pinned": hashlib.sha256(PINNED.encode()).hexdigest()}}
-        places = [str(place) for place in (cls.life.path, cls.go.path, cls.marker)]
+        places = ["ways/life", "ways/go", "ways/marker"]
         actions = {mode: {"argv": [str(MISBEHAVE), mode, *places], **more} for mode in ("late", "late_daemon")}
         actions["quick"] = {"argv": [str(MISBEHAVE), "exit", "0"], **more}
         for slot, alias in enumerate(host.workdirs, start=1):
@@ -88,7 +92,8 @@ class LeaseCase(BridgeCase):
     def begin_run(self, action="late", alias="app"):
         """A run that is at work: (front, call, id of the process that waits)."""
         front, call = self.begin_call("run_repo_action", {"workdir": alias, "action": action})
-        return front, call, int(self.life.line())
+        own_id = int(self.life.line())
+        return front, call, seen_from_outside(own_id, self.host.daemon)
 
     def outcome(self, front, call, tool, arguments):
         return shape_of(front.answer(call)["result"], tool, arguments)
@@ -98,8 +103,7 @@ class LeaseCase(BridgeCase):
         with open(self.go.path, "w") as go:
             go.write("go\n")
         self.life.wait_for_end()
-        self.assertTrue(self.marker.exists())
-        self.marker.unlink()
+        (self.host.workdirs[alias] / "ways" / "marker").unlink()
         _, error = self.outcome(front, call, "run_repo_action", {"workdir": alias, "action": "late"})
         self.assertIsNone(error)
 

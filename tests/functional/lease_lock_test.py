@@ -247,7 +247,8 @@ class TwoConfigurations(LeaseCase):
             _, error = self.they_call("commit_repo_changes", **self.order())
             self.assertEqual(error["code"], "WORKDIR_RECOVERY_REQUIRED")
             self.host.stop()
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # its room has ended with its supervisor
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         self.life.wait_for_end()
         self.assertEqual(self.host.lease("recover", "--yes")[0], 0)
         self.assertIsNone(self.they_call("commit_repo_changes", **self.order())[1])

@@ -1,5 +1,6 @@
 """Whoever waits for a workdir is served in turn, for as long as the administrator allows."""
 
+import contextlib
 import os
 import signal
 import time
@@ -122,7 +123,8 @@ class Wait(LeaseCase):
         _, error = self.outcome(waiting, call, "commit_repo_changes", {"workdir": "app"})
         self.assertEqual(error["code"], "WORKDIR_RECOVERY_REQUIRED")
         self.assertLess(time.monotonic() - began, float(LONG) / 2)
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # its room has ended with its supervisor
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         self.life.wait_for_end()
         self.host.stop()
         self.assertEqual(self.host.lease("recover", "--yes")[0], 0)

@@ -56,7 +56,7 @@ class LongWorkCase(BridgeCase):
 
     @classmethod
     def prepare(cls, host):
-        cls.gate = Gate(host.path / "gate")
+        cls.gate = Gate(host.ways_into_room("app") / "gate")
         secret = "ghp_" + "a1B2" * 9
         actions = {
             "gate": gate(cls.gate.path),
@@ -440,7 +440,7 @@ class LimitTest(unittest.TestCase):
         self.addCleanup(host.remove)
         gates = []
         for slot, alias in enumerate(workdirs, start=1):
-            gates.append(Gate(host.path / f"gate-{alias}"))
+            gates.append(Gate(host.ways_into_room(alias) / "gate"))
             set_actions(host, slot, {"gate": gate(gates[-1].path)})
         for repository in host.workdirs.values():
             repository.remake().write("pinned", PINNED)

@@ -50,7 +50,7 @@ class PinsCase(BridgeCase):
             "lib/": manifest_digest(app / "lib"),
             "conftest.py": "absent",
         }
-        cls.gate = host.path / "gate"
+        cls.gate = host.ways_into_room("app") / "gate"
         os.mkfifo(cls.gate)
         waits = ["/bin/sh", "-c", GATE, "gate", str(cls.gate)]
         host.settings["WORKDIR_01_REPO_ACTIONS_JSON"] = json.dumps({
