@@ -72,14 +72,29 @@ def adopt_orphans():
 
 def seen_from_outside(process, below):
     """The id out here of a process that knows its own id in a room below another process, or that very id."""
-    todo = children_of(below)
+    found = []
+
+    def look():
+        # Whoever loses his parent meanwhile moves to where this look may have been already.
+        found.extend(candidate for candidate in below_at(below) if own_id_of(candidate) == process)
+        return found
+
+    wait_until(f"somebody below {below} is {process}", look)
+    return found[0]
+
+
+def below_at(process):
+    todo = children_of(process)
     while todo:
         candidate = todo.pop()
-        ids = [line.split()[1:] for line in said_of(candidate, "status").splitlines() if line.startswith("NSpid:")]
-        if ids and int(ids[0][-1]) == process:
-            return candidate
+        yield candidate
         todo |= children_of(candidate)
-    raise AssertionError(f"nobody below {below} is {process}")
+
+
+def own_id_of(process):
+    """What it is called in the innermost of its namespaces; None when it is gone."""
+    ids = [line.split()[1:] for line in said_of(process, "status").splitlines() if line.startswith("NSpid:")]
+    return int(ids[0][-1]) if ids else None
 
 
 def without_control_groups():

@@ -17,6 +17,13 @@ PINNED = "what the actions stand on\n"
 EXTERNAL = {"tool": "external", "action": None, "since": None, "run_id": None}
 
 
+def taken(lock):
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
 class LeaseHost(CrashHost):
     """Its bridge can be started beside another host's on the same workdirs."""
 
@@ -113,5 +120,5 @@ class LeaseCase(BridgeCase):
     def held_by_another(self, alias="app"):
         """A program that knows nothing but flock(2) holds the workdir."""
         with open(os.open(self.host.lock_of(alias), os.O_RDWR | os.O_CREAT, 0o600), "r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            wait_until("the workdir is free", lambda: taken(lock))
             yield lock
