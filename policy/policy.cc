@@ -66,6 +66,7 @@ Result<RunLimits> runs_from_json(const Json& value) {
 Json front_to_json(const Front& front) {
   return Json{{"name", front.name},
               {"key_file", front.key_file},
+              {"secret_files", front.secret_files},
               {"workdirs", front.workdirs},
               {"read_only", front.read_only}};
 }
@@ -75,6 +76,7 @@ Result<Front> front_from_json(const Json& value, const std::string& where) {
   Front front;
   RB_TRY(front.name, fields.text("name"));
   RB_TRY(front.key_file, fields.text("key_file"));
+  RB_TRY(front.secret_files, fields.optional_texts("secret_files"));
   RB_TRY(front.workdirs, fields.texts("workdirs"));
   RB_TRY(front.read_only, fields.flag("read_only", true));
   RB_CHECK(fields.nothing_else());

@@ -84,7 +84,8 @@ struct Workdir {
 struct Front {
   std::string name;
   std::string key_file;
-  std::vector<std::string> workdirs;  // aliases; empty: all
+  std::vector<std::string> secret_files;  // what its own callers or its server are known by
+  std::vector<std::string> workdirs;      // aliases; empty: all
   bool read_only = false;
 };
 

@@ -102,6 +102,13 @@ Result<void> prove(const Rendering& rendering) {
   return {};
 }
 
+std::vector<std::string> secret_files(const policy::HttpPolicy& http) {
+  std::vector<std::string> files;
+  for (const auto& token : http.tokens) files.push_back(token.file);
+  if (http.tls) files.push_back(http.tls->key);
+  return files;
+}
+
 }  // namespace
 
 Result<Rendering> make_rendering(const RenderRequest& request) {
@@ -120,7 +127,8 @@ Result<Rendering> make_rendering(const RenderRequest& request) {
   bridge.runs = settings.runs;
   bridge.push_allowed = settings.push_allowed;
   bridge.allow_unsandboxed_git = settings.allow_unsandboxed_git;
-  policy::Front front{.name = kFrontName, .key_file = std::move(own.key)};
+  policy::Front front{
+      .name = kFrontName, .key_file = std::move(own.key), .secret_files = secret_files(own.http)};
   for (const auto& one : settings.workdirs) {
     RB_TRY(auto workdir, render_workdir(one, roots, settings.runs, request.search_path, rendering.warnings));
     if (!one.repo_ops_enabled) {
