@@ -5,7 +5,9 @@
 // may use the host's, network), behind Landlock rules and a system call filter, without any privilege. Where
 // the mounts hold, everything is read-only but the workdir of a program that may write it, and the private
 // /tmp, /var/tmp, /run, /dev and home; the hidden places and the credentials are not there. Landlock says
-// the same about reading and writing contents, and stays where mounts cannot be had. What the kernel does not
+// the same about reading and writing contents, and stays where mounts cannot be had. Where an overlay can be
+// had too, the frozen names of a workdir that is not writable are what they are now until the program ends
+// (platform/frozen_workdir.h); otherwise they are as live as the rest. What the kernel does not
 // give is `missing`, never silently left out, and then nothing is started unless the plan says `best_effort`.
 // Parts that are there but fail are errors, best effort or not.
 // Owns: what it starts; it all ends with this process. Threads: for a single-threaded program only, once in
@@ -34,6 +36,14 @@ inline constexpr const char* kLandlock = "landlock";      // nothing hidden read
 inline constexpr const char* kCalls = "calls";            // no Unix socket, namespace, keyring, io_uring …
 }  // namespace room_part
 
+// Of the workdir: relative, without "..", none twice.
+struct FrozenNames {
+  std::vector<std::string> files;
+  std::vector<std::string> directories;  // with all that is in them
+  std::vector<std::string> absent;
+  [[nodiscard]] bool none() const { return files.empty() && directories.empty() && absent.empty(); }
+};
+
 struct RoomPlan {
   std::string workdir;    // its path, and this process's directory
   bool writable = false;  // the workdir
@@ -45,6 +55,7 @@ struct RoomPlan {
   std::vector<std::string> home_read;
   // Files and directories that must not be read, wherever they lie; the workdir is never one of them.
   std::vector<std::string> hidden;
+  FrozenNames frozen;
 };
 
 struct RoomParts {
@@ -53,10 +64,11 @@ struct RoomParts {
 };
 
 // What is told meanwhile: its parts, and then that a missing one is required, or an error, or the program's
-// start and end.
+// start and end. Before the start: the workdir as the program is going to see it, if its names are frozen.
 struct RoomEvents {
   std::function<void(const RoomParts& parts)> furnished;
   std::function<void()> refused;
+  std::function<bool(int workdir)> frozen;  // false: nothing is started, and nothing more told
   std::function<void(const Error& error)> failed;
   std::function<void()> started;
   std::function<void(const ExitStatus& status)> ended;

@@ -196,7 +196,11 @@ class First {
     const auto parts = parts_of(*plan_, held_, *trial);
     events_->furnished(parts);
     if (!parts.missing.empty() && !plan_->best_effort) return events_->refused();
-    const auto started = open(has(parts.held, room_part::kCalls));
+    const auto places = places_of(*plan_);
+    const auto furnished = furnish_places(places);
+    if (!furnished) return events_->failed(furnished.error());
+    if (furnished->frozen && !show_frozen()) return;
+    const auto started = open(*furnished, has(parts.held, room_part::kCalls));
     if (!started) return events_->failed(started.error());
     events_->started();
     let_go_of_streams();
@@ -204,31 +208,40 @@ class First {
   }
 
  private:
+  struct Places {
+    FencedPlaces fenced;
+    bool frozen = false;
+  };
+
   // The program.
-  [[nodiscard]] Result<pid_t> open(bool filtered) const {
-    const auto places = places_of(*plan_);
-    RB_TRY(const auto fenced, furnish_places(places));
-    RB_TRY(const auto fence, Fence::around(fenced));
+  [[nodiscard]] Result<pid_t> open(const Places& places, bool filtered) const {
+    RB_TRY(const auto fence, Fence::around(places.fenced));
     RB_CHECK(drop_privileges());
     return start(fence, filtered);
   }
 
+  [[nodiscard]] bool show_frozen() const {
+    const UniqueFd workdir(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return events_->frozen(workdir.get());
+  }
+
   // What Landlock is to say of them. Without mounts it is all that there is to say. With them it leaves what
   // is hidden within a writable place to them: nothing new could be made in the directories on the way there.
-  [[nodiscard]] Result<FencedPlaces> furnish_places(const RoomPlaces& places) const {
+  [[nodiscard]] Result<Places> furnish_places(const RoomPlaces& places) const {
     FencedPlaces fenced{
         .unreadable = places.hidden, .readable = {plan_->workdir, argv_->front()}, .writable = {}};
     if (held_.files) {
-      RB_TRY(fenced.writable, furnish(*plan_, places, argv_->front()));
+      RB_TRY(auto furnished, furnish(*plan_, places, argv_->front()));
+      fenced.writable = std::move(furnished.writable);
       std::erase_if(fenced.unreadable, [&](const auto& path) { return lies_in_any(path, fenced.writable); });
-      return fenced;
+      return Places{.fenced = std::move(fenced), .frozen = furnished.frozen};
     }
     fenced.writable = {"/tmp", "/var/tmp", "/dev"};
     if (plan_->writable) fenced.writable.push_back(plan_->workdir);
-    if (!plan_->private_home) return fenced;
+    if (!plan_->private_home) return Places{.fenced = std::move(fenced)};
     fenced.unreadable.insert(fenced.unreadable.end(), places.homes.begin(), places.homes.end());
     for (const auto& name : plan_->home_read) fenced.readable.push_back(plan_->homes.front() + "/" + name);
-    return fenced;
+    return Places{.fenced = std::move(fenced)};
   }
 
   [[nodiscard]] Result<pid_t> start(const Fence& fence, bool filtered) const {

@@ -1,10 +1,10 @@
 // What the mounts of a closed room are made of (platform/room.h).
 //
 // Promise: furnish() makes the whole tree read-only but for the places that it returns, which are private but
-// for the workdir; hidden places are empty, or files that cannot be opened. The calling process's directory
-// is the workdir as it is mounted now. Needs a mount namespace of its own and CAP_SYS_ADMIN in it; after an
-// error the tree is in no state to be used. Threads: one. Errors: what the system answered. Source:
-// mount_setattr(2), open_tree and move_mount of Linux 5.2.
+// for the workdir, and freezes what is to be frozen where that can be; hidden places are empty, or files that
+// cannot be opened. The calling process's directory is the workdir as it is mounted now. Needs a mount
+// namespace of its own and CAP_SYS_ADMIN in it; after an error the tree is in no state to be used. Threads:
+// one. Errors: what the system answered. Source: mount_setattr(2), open_tree and move_mount of Linux 5.2.
 #pragma once
 
 #include <string>
@@ -29,8 +29,11 @@ struct RoomPlaces {
 };
 RoomPlaces places_of(const RoomPlan& plan);
 
-// The places that can be written now. `program` is put back, read-only, where a private directory hides it.
-Result<std::vector<std::string>> furnish(const RoomPlan& plan, const RoomPlaces& places,
-                                         const std::string& program);
+struct Furnished {
+  std::vector<std::string> writable;  // places
+  bool frozen = false;                // names of the workdir, all that the plan has
+};
+// `program` is put back, read-only, where a private directory hides it.
+Result<Furnished> furnish(const RoomPlan& plan, const RoomPlaces& places, const std::string& program);
 
 }  // namespace repobridge::platform

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "platform/files.h"
+#include "platform/frozen_workdir.h"
 
 namespace repobridge::platform {
 namespace {
@@ -68,6 +69,10 @@ class Kept {
                            (path_there.empty() ? static_cast<unsigned>(AT_EMPTY_PATH) : 0U);
     UniqueFd tree(::open_tree(place, path_there.c_str(), flags));
     if (!tree.valid()) return os_failure("keep a place", errno);
+    return of(std::move(tree), std::move(path));
+  }
+  // A mount that is nowhere yet.
+  static Result<Kept> of(UniqueFd tree, std::string path) {
     RB_TRY(const auto facts, facts_of(tree.get()));
     return Kept(std::move(tree), std::move(path), facts);
   }
@@ -106,7 +111,7 @@ class Furnishing {
   Furnishing(const RoomPlan& plan, const RoomPlaces& places) : plan_(&plan), places_(&places) {}
 
   // From what is put over everything to what is put into it again; what lies in the workdir comes last.
-  Result<std::vector<std::string>> carry_out(const std::string& program) {
+  Result<Furnished> carry_out(const std::string& program) {
     RB_CHECK(keep(program));
     RB_CHECK(set_attributes(AT_FDCWD, "/", kReadOnly, kWithAllBelow));
     RB_CHECK(cover_system());
@@ -117,12 +122,12 @@ class Furnishing {
     RB_CHECK(cover_homes(true));
     RB_CHECK(hide(true));
     for (const auto& path : to_seal_) RB_CHECK(set_attributes(AT_FDCWD, path, kReadOnly, kItself));
-    return std::move(writable_);
+    return Furnished{.writable = std::move(writable_), .frozen = frozen_};
   }
 
  private:
   Result<void> keep(const std::string& program) {
-    RB_TRY(workdir_, Kept::take(AT_FDCWD, ".", plan_->workdir));
+    RB_CHECK(keep_workdir());
     for (const char* name : kDevices) {
       const std::string path = std::string("/dev/") + name;
       if (auto device = Kept::take(AT_FDCWD, path, path)) devices_.push_back(*std::move(device));
@@ -131,6 +136,21 @@ class Furnishing {
     RB_CHECK(keep_to_read(program));
     const auto resolver = canonical_path(kResolver);  // often a link into /run
     return plan_->network && resolver ? keep_to_read(*resolver) : Result<void>();
+  }
+
+  Result<void> keep_workdir() {
+    auto frozen = plan_->frozen.none() ? std::nullopt : freeze(plan_->workdir, plan_->frozen);
+    frozen_ = frozen.has_value();
+    if (!frozen) {
+      RB_TRY(workdir_, Kept::take(AT_FDCWD, ".", plan_->workdir));
+      return {};
+    }
+    RB_TRY(workdir_, Kept::of(std::move(frozen->tree), plan_->workdir));
+    for (auto& directory : frozen->directories) {
+      RB_TRY(auto kept, Kept::of(std::move(directory.tree), plan_->workdir + "/" + directory.name));
+      frozen_directories_.push_back(std::move(kept));
+    }
+    return {};
   }
 
   // For when it turns out to lie below a private directory; what is not there is not missed.
@@ -217,6 +237,7 @@ class Furnishing {
 
   Result<void> put_workdir() {
     RB_CHECK(workdir_->put(plan_->writable ? kHarmless : kReadOnly));
+    for (const auto& directory : frozen_directories_) RB_CHECK(directory.put(kReadOnly));
     if (plan_->writable) writable_.push_back(plan_->workdir);
     if (::chdir(plan_->workdir.c_str()) != 0) return os_failure("enter the workdir", errno);
     RB_TRY(const auto facts, facts_of_path("."));
@@ -231,6 +252,8 @@ class Furnishing {
   const RoomPlan* plan_;
   const RoomPlaces* places_;
   std::optional<Kept> workdir_;
+  std::vector<Kept> frozen_directories_;
+  bool frozen_ = false;
   std::vector<Kept> devices_;
   std::vector<Kept> readable_;
   std::vector<std::string> writable_;
@@ -265,8 +288,7 @@ RoomPlaces places_of(const RoomPlan& plan) {
   return {.homes = canonical(plan.homes), .hidden = canonical(plan.hidden)};
 }
 
-Result<std::vector<std::string>> furnish(const RoomPlan& plan, const RoomPlaces& places,
-                                         const std::string& program) {
+Result<Furnished> furnish(const RoomPlan& plan, const RoomPlaces& places, const std::string& program) {
   return Furnishing(plan, places).carry_out(program);
 }
 

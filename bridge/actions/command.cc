@@ -76,7 +76,8 @@ Json run_json(const Action& action, const runs::Lease& lease, const runs::RunOut
             {"stderr_truncated", outcome.err.truncated},
             {"started_at", lease.holder().since},
             {"duration_ms", outcome.duration.count()},
-            {"pins", {{"count", action.integrity.size()}, {"protection", "reverified"}}},
+            {"pins",
+             {{"count", action.integrity.size()}, {"protection", outcome.frozen ? "overlay" : "reverified"}}},
             {"containment", containment_json(outcome)},
             {"isolation", isolation_json(action.isolation, outcome.room)}};
   if (!finished) json["reason"] = runs::name_of(outcome.reason);
@@ -98,12 +99,18 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   if (call.path) request.argv.push_back(call.path->bytes());
   RB_CO_TRY(request.environment, bridge::action_environment(action, parts.redactor));
   request.directory = root.get();
+  request.check_frozen = [&parts, &action](int view) -> asio::awaitable<Result<void>> {
+    const auto pinned = co_await verify_beside(parts, view, action);
+    co_return pinned ? Result<void>() : fail(pinned.error());
+  };
   request.limit = action.timeout.value_or(parts.policy.runs.longest);
   request.max_output_bytes = action.max_output_bytes;
   RB_CO_TRY(const auto outcome, co_await runs::run_supervised(context, lease, std::move(request)));
   proven = outcome.proven;
-  const auto after = co_await verify_beside(parts, root.get(), action);
-  RB_CO_CHECK(check_unchanged(action, *before, after));
+  if (!outcome.frozen) {
+    const auto after = co_await verify_beside(parts, root.get(), action);
+    RB_CO_CHECK(check_unchanged(action, *before, after));
+  }
   co_return run_json(action, lease, outcome);
 }
 

@@ -1,6 +1,7 @@
 // Command actions: what an administrator approved, run as it was approved.
 //
-// Promise: pins are verified under the lease before anything starts and again after it has ended; argv,
+// Promise: pins are verified under the lease before anything starts, and once more: of an action that does
+// not mutate what its room has frozen, before its start; otherwise what is there after it has ended. argv,
 // limits and environment are the administrator's, the caller adds at most one path of the workdir as the last
 // argument. A non-zero exit is a finished run and no error. Errors: REPO_PIN_MISMATCH,
 // REPO_ACTION_START_FAILED, REPO_ISOLATION_UNAVAILABLE, PATH_NOT_FOUND, WORKDIR_UNAVAILABLE. Source:

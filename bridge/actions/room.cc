@@ -10,6 +10,8 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
+constexpr std::size_t kMostFrozenBytes = std::size_t{512} << 10U;
+
 // "" when it is not set, or not absolute.
 std::string directory_named(const char* variable) {
   // The bridge sets no environment variable after its start, so reading them races with nobody.
@@ -41,7 +43,10 @@ void add_own(Paths& hidden, const bridge::Parts& parts, const Paths& homes) {
   const auto& policy = parts.policy;
   hidden.insert(hidden.end(), {policy.state_dir, policy.lock_dir});
   Paths files{parts.config, policy.socket_path};
-  for (const auto& front : policy.fronts) files.push_back(front.key_file);
+  for (const auto& front : policy.fronts) {
+    files.push_back(front.key_file);
+    hidden.insert(hidden.end(), front.secret_files.begin(), front.secret_files.end());
+  }
   for (const auto& file : files) {
     hidden.push_back(file);
     add_directory_of(hidden, file, homes);
@@ -70,6 +75,29 @@ void append(std::vector<std::string>& argv, const char* option, const Paths& val
   for (const auto& value : values) argv.insert(argv.end(), {option, value});
 }
 
+const char* option_for(policy::PinKind kind) {
+  switch (kind) {
+    case policy::PinKind::file:
+      return "--freeze-file";
+    case policy::PinKind::directory:
+      return "--freeze-directory";
+    case policy::PinKind::absent:
+      return "--freeze-absent";
+  }
+  std::abort();
+}
+
+// None, if they are more than a program can be started with.
+Paths frozen_pins(const policy::Pins& pins) {
+  Paths words;
+  std::size_t bytes = 0;
+  for (const auto& [path, pin] : pins) {
+    words.insert(words.end(), {option_for(pin.kind), path.bytes()});
+    bytes += path.bytes().size();
+  }
+  return bytes <= kMostFrozenBytes ? words : Paths();
+}
+
 }  // namespace
 
 std::vector<std::string> room_argv(const bridge::Parts& parts, const policy::Workdir& workdir,
@@ -87,6 +115,9 @@ std::vector<std::string> room_argv(const bridge::Parts& parts, const policy::Wor
   append(argv, "--home", homes);
   append(argv, "--home-read", isolation.home_read);
   append(argv, "--hide", hidden);
+  if (action.mutates) return argv;
+  const auto frozen = frozen_pins(action.integrity);
+  argv.insert(argv.end(), frozen.begin(), frozen.end());
   return argv;
 }
 

@@ -2,7 +2,8 @@
 //
 // Promise: what must not be read in there is named wherever it lies: the bridge's key, configuration, state,
 // locks and socket, and what proves the user's or the machine's identity, in the home of the environment and
-// in that of the user database. Threads: any. Source: docs/SECURITY.md, "The room".
+// in that of the user database. What is pinned for an action that does not mutate is to be frozen. Threads:
+// any. Source: docs/SECURITY.md, "The room".
 #pragma once
 
 #include <string>

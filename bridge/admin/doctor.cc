@@ -232,11 +232,18 @@ void look_at_room(const platform::RoomParts& room, Report& report) {
                                  "; actions are refused, unless they say isolation: best_effort");
 }
 
+void look_at_pins(bool frozen, Report& report) {
+  report.note("pins", Json{{"frozen", frozen}});
+  if (frozen) return report.fine("pins", "stay what they are while an action runs that writes nothing");
+  report.look_after("pins", "this host has no overlay: what changes while an action runs is detected only");
+}
+
 void look_at_runs(Report& report) {
   const auto tried = try_run(look_at_control_groups(report));
   report.note("containment", tried ? to_json(tried->held) : Json());
   if (!tried) return report.look_after("runs", "repobridge-run does not work: " + tried.error().message);
   look_at_room(tried->room, report);
+  look_at_pins(tried->frozen, report);
   const auto level = std::string(platform::level_of(tried->held));
   const auto says = level + ", tried from here: " + meaning_of(level);
   if (tried->held.control_group) return report.fine("runs", says);

@@ -10,18 +10,24 @@
 //     --home PATH            a home; the first is the user's
 //     --home-read PATH       what a private home has of it; relative to it
 //     --hide PATH            a file or directory that nobody inside may read
+//     --freeze-file PATH     of a workdir that is not written: stays what it is now; relative to it
+//     --freeze-directory PATH
+//     --freeze-absent PATH
 //
 // Static, single-threaded, without any library but the platform's core and libseccomp. What it says on
 // descriptor 3 is supervisor_protocol.h's; the supervisor hands it on.
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bridge/runs/supervisor_protocol.h"
+#include "platform/packet.h"
 #include "platform/process_tree.h"
 #include "platform/room.h"
 
@@ -33,13 +39,24 @@ using namespace repobridge::runs;  // NOLINT(google-build-using-namespace)
 void tell(std::string_view word, std::string_view rest = {}) {
   std::string message(word);
   if (!rest.empty()) message.append(" ").append(rest);
-  (void)::send(platform::kRoomDescriptor, message.data(), message.size(), MSG_NOSIGNAL);
+  (void)platform::send_packet(platform::kRoomDescriptor, message);
 }
 
 std::string with_commas(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : ",") + word;
   return text.empty() ? "-" : text;
+}
+
+// The bridge looks at it and says go, or the socket ends.
+bool show_frozen(int workdir) {
+  std::array<char, kMostMessageBytes> answer{};
+  ssize_t got = platform::send_packet(platform::kRoomDescriptor, kFrozen, workdir);
+  if (got < 0) return false;
+  do {
+    got = ::recv(platform::kRoomDescriptor, answer.data(), answer.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  return got > 0 && std::string_view(answer.data(), static_cast<std::size_t>(got)) == kGo;
 }
 
 void tell_failure(const Error& error) { tell(kFailed, std::to_string(error.os_code)); }
@@ -59,6 +76,9 @@ std::vector<std::string>* list_named(platform::RoomPlan& plan, std::string_view 
   if (option == "--home") return &plan.homes;
   if (option == "--home-read") return &plan.home_read;
   if (option == "--hide") return &plan.hidden;
+  if (option == "--freeze-file") return &plan.frozen.files;
+  if (option == "--freeze-directory") return &plan.frozen.directories;
+  if (option == "--freeze-absent") return &plan.frozen.absent;
   return nullptr;
 }
 
@@ -110,6 +130,7 @@ int main(int argc, char** argv) {
                                                with_commas(parts.held) + " " + with_commas(parts.missing));
                                         },
                                     .refused = [] { tell(kRefused); },
+                                    .frozen = show_frozen,
                                     .failed = tell_failure,
                                     .started = [] { tell(kStarted); },
                                     .ended = tell_end};

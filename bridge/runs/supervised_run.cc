@@ -18,6 +18,7 @@
 #include "bridge/wire/timeout.h"
 #include "platform/child_process.h"
 #include "platform/control_group.h"
+#include "platform/packet.h"
 #include "policy/codes.h"
 
 namespace repobridge::runs {
@@ -104,6 +105,7 @@ class Run {
       Pipe err, Pipe control, platform::ChildProcess supervisor)
       : executor_(context.executor),
         live_(context.output),
+        check_frozen_(request.check_frozen),
         limit_(request.limit),
         control_group_(std::move(control_group)),
         max_output_bytes_(request.max_output_bytes),
@@ -123,6 +125,7 @@ class Run {
               follow_control());
     pipes_limit_.reset();
     if (refused_) co_return room_refused(outcome_.room);
+    if (drifted_) co_return fail(*drifted_);
     if (start_error_) co_return start_failed(*start_error_);
     outcome_.proven = proved_ && !held_outside_;
     co_return std::move(outcome_);
@@ -162,9 +165,11 @@ class Run {
     const auto now = std::chrono::steady_clock::now();
     const wire::Timeout backstop(executor_, now + limit_ + kGrace + kKillLimit + kSupervisorSlack,
                                  [this] { supervisor_.signal(SIGKILL); });
-    do {
+    for (bool open = true; open;) {
       (void)co_await control_.async_wait(Descriptor::wait_read, kAwait);
-    } while (read_messages());
+      open = read_messages();
+      co_await look_at_frozen();
+    }
     (void)co_await exit_.async_wait(Descriptor::wait_read, kAwait);
     const bool ended_well = supervisor_.reap().success();
     proved_ = (drained_ && ended_well) || end_control_group();
@@ -172,6 +177,19 @@ class Run {
       out_.cancel();
       err_.cancel();
     });
+  }
+
+  // Whoever gave the run up meanwhile has told the supervisor before.
+  asio::awaitable<void> look_at_frozen() {
+    if (!frozen_.valid()) co_return;
+    const auto checked = co_await check_frozen_(frozen_.get());
+    frozen_.reset();
+    if (!checked) {
+      drifted_ = checked.error();
+      co_return end_by(EndReason::itself);
+    }
+    outcome_.frozen = true;
+    (void)platform::send_packet(control_.native_handle(), kGo);
   }
 
   // What a lost supervisor would have done. Whether that is the proof: a program that could write to control
@@ -186,12 +204,14 @@ class Run {
   bool read_messages() {
     for (;;) {
       std::array<char, kMostMessageBytes> message{};
-      const ssize_t got = ::recv(control_.native_handle(), message.data(), message.size(), MSG_DONTWAIT);
+      UniqueFd beside;
+      const ssize_t got = platform::receive_packet(control_.native_handle(), message, beside);
       // A supervisor that ended without reading our "stop": told once, before what it had said.
       if (got < 0 && (errno == ECONNRESET || errno == EINTR)) continue;
       if (got < 0) return errno == EAGAIN;
       if (got == 0) return false;
       note(std::string_view(message.data(), static_cast<std::size_t>(got)));
+      if (beside.valid()) frozen_ = std::move(beside);
     }
   }
 
@@ -215,6 +235,7 @@ class Run {
 
   asio::any_io_executor executor_;
   std::shared_ptr<LiveOutput> live_;
+  std::function<asio::awaitable<Result<void>>(int)> check_frozen_;
   std::chrono::milliseconds limit_;
   std::string control_group_;
   std::size_t max_output_bytes_;
@@ -225,6 +246,8 @@ class Run {
   Descriptor exit_;
   std::optional<wire::Timeout> pipes_limit_;
   RunOutcome outcome_;
+  UniqueFd frozen_;  // until it has been looked at
+  std::optional<Error> drifted_;
   std::optional<int> start_error_;
   bool refused_ = false;
   bool leader_ended_ = false;

@@ -5,14 +5,17 @@
 // whichever comes first is the reason. With `own_streams` input, output and errors are this process's own and
 // nothing of them is kept or bounded. run_supervised() returns only when the supervisor has ended; `proven`
 // says whether the whole tree is known to be gone: by the supervisor's word or, when it was killed, by the
-// run's control group, which its program could not leave. Output is drained to its end but kept only up to
+// run's control group, which its program could not leave. Where the room freezes names of the workdir,
+// `check_frozen` decides about the start. Output is drained to its end but kept only up to
 // its limit. Owns: everything it starts. Threads: the event loop's one. Errors, when nothing ran:
 // REPO_ACTION_START_FAILED; REPO_ISOLATION_UNAVAILABLE (details.missing) when this host does not give the
-// room that is required. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A run".
+// room that is required; check_frozen's. Source: bridge/runs/supervisor_protocol.h; docs/ARCHITECTURE.md, "A
+// run".
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +33,9 @@ struct RunRequest {
   std::string supervisor;         // path of repobridge-run
   std::string control_groups;     // where the run's own may be made; "" when nowhere
   std::vector<std::string> room;  // repobridge-room and its options; empty: the program runs outside of any
+  // Given the workdir as the program is going to see it, when names of it are frozen. The descriptor lives as
+  // long as the work.
+  std::function<asio::awaitable<Result<void>>(int workdir)> check_frozen;
   std::vector<std::string> argv;  // argv[0] is an absolute path
   std::vector<std::string> environment;
   int directory = -1;  // descriptor; must stay open until the run has started
@@ -55,6 +61,7 @@ struct RunOutcome {
   bool proven = false;
   platform::Containment containment;
   platform::RoomParts room;
+  bool frozen = false;  // as checked
   std::size_t stragglers_killed = 0;
   std::chrono::milliseconds duration{0};
 };

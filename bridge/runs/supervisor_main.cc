@@ -24,6 +24,7 @@
 #include "bridge/runs/supervisor_protocol.h"
 #include "platform/deadline.h"
 #include "platform/files.h"
+#include "platform/packet.h"
 #include "platform/process_identity.h"
 #include "platform/process_tree.h"
 
@@ -39,11 +40,11 @@ constexpr std::chrono::milliseconds kKillRound{1};
 // The one outside and the first one inside.
 constexpr std::size_t kOwnOfRoom = 2;
 
-void tell(std::string_view word, std::string_view rest = {}) {
+void tell(std::string_view word, std::string_view rest = {}, int descriptor = -1) {
   std::string message(word);
   if (!rest.empty()) message.append(" ").append(rest);
   // A bridge that is gone cannot be told; its end of the socket then ends the run below.
-  (void)::send(kSupervisorSocket, message.data(), message.size(), MSG_NOSIGNAL);
+  (void)platform::send_packet(kSupervisorSocket, message, descriptor);
 }
 
 // What the bridge sends first, and what makes of it lines of the record.
@@ -94,7 +95,8 @@ class Receipt {
   std::string sha256_;
 };
 
-// The room's words, which are handed on as they are. Its end is not the end of the room.
+// The room's words, which are handed on as they are, and the bridge's one to it. Its end is not the end of
+// the room.
 class Room {
  public:
   // Nothing is heard where there is none.
@@ -118,14 +120,19 @@ class Room {
   // Whether there is one, whose program has not been started yet.
   [[nodiscard]] bool still_closed() const { return there_ && !started_; }
 
+  void let_start() const { (void)platform::send_packet(ours_.get(), kGo); }
+  // A room that waits for a word ends then.
+  void stay_closed() { ours_.reset(); }
+
   void hand_on() {
     for (;;) {
       std::array<char, kMostMessageBytes> message{};
-      const ssize_t got = ::recv(ours_.get(), message.data(), message.size(), MSG_DONTWAIT);
+      platform::UniqueFd beside;
+      const ssize_t got = platform::receive_packet(ours_.get(), message, beside);
       if (got < 0) return;
       if (got == 0) return ours_.reset();
       const std::string_view text(message.data(), static_cast<std::size_t>(got));
-      tell(text);
+      tell(text, {}, beside.get());
       const auto word = text.substr(0, text.find(' '));
       started_ = started_ || word == kStarted;
       program_ended_ =
@@ -195,10 +202,17 @@ class Run {
     if (ended.pid != leader_) return;
     hear_room();  // whose last words it may have been
     if (!leader_alive_) return;
-    if (room_.still_closed() && phase_ == Phase::running) tell(kFailed, std::to_string(ECHILD));
-    if (ended.status.code) tell(kExited, std::to_string(*ended.status.code));
-    if (ended.status.signal) tell(kSignalled, std::to_string(*ended.status.signal));
+    if (!room_.still_closed()) {
+      tell_end(ended.status);
+    } else if (phase_ == Phase::running) {
+      tell(kFailed, std::to_string(ECHILD));
+    }
     leader_ended();
+  }
+
+  static void tell_end(const platform::ExitStatus& status) {
+    if (status.code) tell(kExited, std::to_string(*status.code));
+    if (status.signal) tell(kSignalled, std::to_string(*status.signal));
   }
 
   void leader_ended() {
@@ -214,6 +228,7 @@ class Run {
   void end_by(std::string_view reason) {
     if (phase_ == Phase::asked || phase_ == Phase::killing) return;
     if (phase_ == Phase::running) tell(kEndedBy, reason);
+    if (room_.still_closed()) room_.stay_closed();
     if (leader_alive_) tree_->ask_to_end();
     enter(Phase::asked, leader_alive_ ? kGrace : std::chrono::milliseconds{0});
   }
@@ -232,12 +247,16 @@ class Run {
 
   // True when asked to, and when the bridge is gone.
   bool bridge_says_stop() {
-    if (bridge_gone_) return true;
-    std::array<char, 16> message{};
-    const ssize_t got = ::recv(kSupervisorSocket, message.data(), message.size(), MSG_DONTWAIT);
-    if (got < 0) return false;
-    if (got == 0) bridge_gone_ = true;
-    return got == 0 || std::string_view(message.data(), static_cast<std::size_t>(got)) == kStop;
+    while (!bridge_gone_) {
+      std::array<char, 16> message{};
+      const ssize_t got = ::recv(kSupervisorSocket, message.data(), message.size(), MSG_DONTWAIT);
+      if (got < 0) return false;
+      const std::string_view word(message.data(), static_cast<std::size_t>(got));
+      if (word == kStop) return true;
+      if (word == kGo) room_.let_start();
+      bridge_gone_ = got == 0;
+    }
+    return true;
   }
 
   // The two processes of the room itself are no stragglers; they end when nobody else is left.

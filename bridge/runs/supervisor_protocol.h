@@ -5,11 +5,14 @@
 //     receipt SECRET SHA256      first, before anything is started: what the supervisor writes into the
 //                                record when nothing is left, and the digest by which it is known; the
 //                                bridge may be gone by then
+//     go                         what was frozen is what it ought to be: start the program
 //     stop                       end the run
 //   from the run:
 //     contained S G L N          before anything else: what holds it. Numbers: whether it adopts orphans, has
 //                                a control group, Landlock's version (0: none), whether signals stay inside
 //     room HELD MISSING          where there is one (platform/room.h): its parts, with commas; "-" for none
+//     frozen                     names of the workdir are (platform/frozen_workdir.h); with a descriptor of
+//                                the workdir as the program is going to see it. Nothing starts before "go"
 //     refused                    something is missing of the room and required; nothing ran
 //     started                    the program runs, or is about to
 //     failed ERRNO               it could not be started; nothing ran
@@ -37,9 +40,11 @@ inline constexpr int kSupervisorSocket = 3;
 inline constexpr int kSupervisorRecord = 5;
 
 inline constexpr std::string_view kReceipt = "receipt";
+inline constexpr std::string_view kGo = "go";
 inline constexpr std::string_view kStop = "stop";
 inline constexpr std::string_view kContained = "contained";
 inline constexpr std::string_view kRoom = "room";
+inline constexpr std::string_view kFrozen = "frozen";
 inline constexpr std::string_view kRefused = "refused";
 inline constexpr std::string_view kStarted = "started";
 inline constexpr std::string_view kFailed = "failed";

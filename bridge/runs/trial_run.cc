@@ -12,6 +12,7 @@
 #include "platform/child_process.h"
 #include "platform/deadline.h"
 #include "platform/files.h"
+#include "platform/packet.h"
 
 namespace repobridge::runs {
 namespace {
@@ -19,11 +20,13 @@ namespace {
 using platform::UniqueFd;
 
 constexpr std::chrono::milliseconds kLimit{5000};
+constexpr const char* kFrozenName = "absent";  // any would do
 
 // What the supervisor says until it closes its end.
 struct Said {
   std::optional<platform::Containment> held;
   std::optional<platform::RoomParts> room;
+  bool frozen = false;
   bool drained = false;
 };
 
@@ -43,6 +46,7 @@ Result<Said> listen(int control) {
     const auto [word, rest] = split_message(std::string_view(message.data(), static_cast<std::size_t>(got)));
     if (word == kContained) said.held = containment_in(rest);
     if (word == kRoom) said.room = room_in(rest);
+    if (word == kFrozen) said.frozen = platform::send_packet(control, kGo) > 0;
     if (word == kDrained) said.drained = true;
   }
 }
@@ -71,8 +75,9 @@ Result<Trial> trial_run(const std::string& helpers, const std::string& program,
   const auto directory = program.substr(0, program.rfind('/'));
   RB_TRY(const auto workdir, platform::open_directory(directory));
   spawn.working_directory = workdir.get();
-  spawn.argv.insert(spawn.argv.end(), {std::string(kRoomOption), "--", helpers + "/repobridge-room",
-                                       "--workdir", directory, "--best-effort", "--", program, "--version"});
+  spawn.argv.insert(spawn.argv.end(),
+                    {std::string(kRoomOption), "--", helpers + "/repobridge-room", "--workdir", directory,
+                     "--best-effort", "--freeze-absent", kFrozenName, "--", program, "--version"});
   spawn.standard_error = null.get();
   spawn.passed = {theirs.get(), null.get(), null.get()};
   RB_TRY(auto child, platform::ChildProcess::spawn(spawn));
@@ -81,7 +86,7 @@ Result<Trial> trial_run(const std::string& helpers, const std::string& program,
   if (!child.reap().success() || !said.drained || !said.held || !said.room) {
     return os_failure("understand a trial run", EPROTO);
   }
-  return Trial{.held = *said.held, .room = *said.room};
+  return Trial{.held = *said.held, .room = *said.room, .frozen = said.frozen};
 }
 
 }  // namespace repobridge::runs

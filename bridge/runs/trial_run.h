@@ -1,9 +1,9 @@
 // A run of nothing, to see what would hold a real one from here: for the administrator.
 //
 // Promise: starts the supervisor with `program` under it, in a room with best effort whose workdir is the
-// program's directory, by itself and without a lease, and waits for its end. Errors: what the system
-// answered; ETIMEDOUT and EPROTO in os_code when the supervisor did not answer as it should. Threads: any;
-// blocks for some milliseconds. Source: bridge/runs/supervisor_protocol.h.
+// program's directory and that is to freeze a name of it, by itself and without a lease, and waits for its
+// end. Errors: what the system answered; ETIMEDOUT and EPROTO in os_code when the supervisor did not answer
+// as it should. Threads: any; blocks for some milliseconds. Source: bridge/runs/supervisor_protocol.h.
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@ namespace repobridge::runs {
 struct Trial {
   platform::Containment held;
   platform::RoomParts room;
+  bool frozen = false;
 };
 
 // `helpers`: the directory of repobridge-run and repobridge-room. `program`: an absolute path; it ends by

@@ -50,6 +50,7 @@ class Doctor(BridgeCase):
         self.assertRegex(facts["git"], r"^git version \d")
         self.assertFalse(facts["unsandboxed_git_allowed"])
         self.assertEqual(facts["room"]["missing"], [])
+        self.assertEqual(facts["pins"], {"frozen": True})
 
     def test_no_namespaces(self):
         wrong, facts = self.examine(launcher=[WITHOUT, "namespaces"])
@@ -57,6 +58,8 @@ class Doctor(BridgeCase):
         self.assertIn("files, processes, network, ipc", wrong["rooms"])
         self.assertEqual(facts["room"], {"held": ["privileges", "landlock", "calls"],
                                          "missing": ["files", "processes", "network", "ipc"]})  # fmt: skip
+        self.assertIn("detected only", wrong["pins"])
+        self.assertEqual(facts["pins"], {"frozen": False})
 
     def test_a_table_for_people(self):
         done = self.doctor()

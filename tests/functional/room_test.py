@@ -10,12 +10,9 @@ import hashlib
 import json
 import os
 import pathlib
-import shutil
 import socket
 import stat
 import subprocess
-import sys
-import tempfile
 import threading
 import unittest
 
@@ -23,7 +20,8 @@ from action_case import ActionHost
 from bridge_case import BridgeCase
 from crash_case import children_of, name_of
 from harness import BIN, PATIENCE
-from supervisor_case import ORDINARY, ROOT, WITHOUT
+from ordinary_user import assert_passes_as_an_ordinary_user
+from supervisor_case import ROOT, WITHOUT
 
 INTRUDER = BIN / "children" / "intruder"
 PINNED = "what the actions stand on\n"
@@ -114,6 +112,7 @@ class RoomCase(BridgeCase):
         tries = {"argv": cls.argv(), "integrity": PIN}
         actions = {name: {**tries, "mutates": False, **more} for name, more in cls.actions.items()}
         host.settings["WORKDIR_01_REPO_ACTIONS_JSON"] = json.dumps({**actions, **cls.scripts()})
+        host.settings["REPOBRIDGE_FRONT_TOKEN_FILES"] = f"caller={cls.home / 'caller.token'}"
 
     @classmethod
     def scripts(cls):
@@ -127,6 +126,8 @@ class RoomCase(BridgeCase):
             path = cls.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("of the user\n")
+        (cls.home / "caller.token").write_text("t" * 40 + "\n")
+        (cls.home / "caller.token").chmod(0o600)
         (cls.home / "link").symlink_to(cls.home / ".cache/tool")
 
     def setUp(self):
@@ -152,7 +153,7 @@ class RoomCase(BridgeCase):
         return [
             ["read", cls.home / ".ssh/id_ed25519"], ["read", cls.home / ".netrc"], ["list", cls.home / ".ssh"],
             ["read", cls.home / ".config/gh/hosts.yml"], ["read", host.out / "bridge.key"],
-            ["read", host.out / "repobridge.env"], ["list", host.out], ["list", host.state],
+            ["read", cls.home / "caller.token"], ["read", host.out / "repobridge.env"], ["list", host.out], ["list", host.state],
             *([["read", "/etc/shadow"], *cls.disks()] if ROOT else []),
         ]  # fmt: skip
 
@@ -452,28 +453,7 @@ class AsAnOrdinaryUser(unittest.TestCase):
     """The same tests, by a user who owns nothing but what he makes."""
 
     def test_all_of_it(self):
-        with tempfile.TemporaryDirectory(prefix="repobridge-test-") as place:
-            directory = pathlib.Path(place)
-            directory.chmod(0o755)
-            copy_programs(directory / "bin")
-            shutil.copytree(pathlib.Path(__file__).parent, directory / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-            done = subprocess.run(
-                [shutil.which("setpriv"), f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups",
-                 sys.executable, "-B", "-m", "unittest", "-v", "room_test"],
-                cwd=directory / "tests",
-                env={**os.environ, "REPOBRIDGE_BIN": str(directory / "bin"), "HOME": "/nonexistent"},
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20 * PATIENCE,
-            )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-
-def copy_programs(place):
-    """Where another user may reach them."""
-    names = [path for path in BIN.iterdir() if path.is_file() and path.name.startswith("repobridge")]
-    for directory, programs in ((place, names), (place / "children", (BIN / "children").iterdir())):
-        directory.mkdir()
-        for program in programs:
-            shutil.copy2(program, directory)
+        assert_passes_as_an_ordinary_user(self, "room_test")
 
 
 if __name__ == "__main__":
