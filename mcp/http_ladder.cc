@@ -58,7 +58,8 @@ Fault foreign_origin(const Asked& asked) {
 Fault other_path(const Asked& asked) {
   const auto path = asked.head.path();
   if (path == "/mcp" || path == "/mcp/") return std::nullopt;
-  return "there is nothing here; MCP is at /mcp";
+  // Clients that were refused a token may try to register, and show their user this.
+  return "there is nothing here; MCP is at /mcp, and nobody registers or signs in here";
 }
 
 // --- before the body is read

@@ -1,18 +1,27 @@
-// What every client must see, whatever its generation. `connect` gives a connected client of it; `callTool`
-// passes options along where that generation takes them.
+// What every client must see, whatever its generation and its way to the front (one of front.mjs). `connect` gives a
+// connected client of what the way opens; `callTool` passes options along where that generation takes them; `cancels`
+// says whether a call that the client gives up is given up by the bridge too; `unknown` is how a client that comes with
+// a token nobody knows is told so.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { BUSY, ENDLESS, calls } from './answers.mjs';
-import { TOOLS, errorOf, withPlace } from './front.mjs';
+import { TOOLS, bearer, errorOf, ways, withPlace } from './front.mjs';
 
-export function clientCases(name, { connect, callTool }) {
-  const connected = (body, options) =>
-    withPlace(async (t, place, bridge) => {
-      const client = await connect(place);
-      t.after(() => client.close());
-      await body(client, place, bridge);
-    }, options);
+// Of a token: the words of the front, or, where the client has only looked at the status, its own.
+const SAYS_SO = /not one of this server's|requires authorization/;
+
+// The body of a test with a connected client, and what it is connected to.
+const connecting = (open, connect) => (body, options) =>
+  withPlace(async (t, place, bridge) => {
+    const front = await open(t, place);
+    const client = await connect(front);
+    t.after(() => client.close());
+    await body(client, { front, bridge });
+  }, options);
+
+export function clientCases(name, { way, connect, callTool, cancels, unknown = SAYS_SO }) {
+  const connected = connecting(ways[way], connect);
 
   test(`${name}: connects, is told what to do, and lists four tools while the bridge is down`, connected(async (client) => {
     assert.equal(client.getServerVersion().name, 'repobridge');
@@ -51,7 +60,8 @@ export function clientCases(name, { connect, callTool }) {
     assert.equal(errorOf(result).code, 'WORKDIR_BUSY');
   }, { bridge: true }));
 
-  test(`${name}: hears of progress, cancels the call, and goes on`, connected(async (client, place, bridge) => {
+  const says = cancels ? 'cancels the call' : 'leaves the call at work';
+  test(`${name}: hears of progress, ${says}, and goes on`, connected(async (client, { bridge }) => {
     const stop = new AbortController();
     const heard = [];
     const call = callTool(
@@ -66,8 +76,42 @@ export function clientCases(name, { connect, callTool }) {
       },
     );
     await assert.rejects(call, /enough/);
-    await bridge.heardCancel;
+    if (cancels) await bridge.heardCancel;
     assert.deepEqual(heard, [1.5]);
     assert.equal((await client.listTools()).tools.length, 4);
   }, { bridge: true }));
+
+  if (way === 'http') httpCases(name, connect, unknown);
+}
+
+function httpCases(name, connect, unknown) {
+  const connected = connecting(ways.http, connect);
+  const workdirs = (client) => client.callTool({ name: 'inspect_repo', arguments: { view: 'workdirs' } });
+
+  test(`${name}: notices nothing of a front that was started again`, connected(async (client, { front }) => {
+    const { tools } = await client.listTools();
+    await workdirs(client);
+
+    await front.stop();
+    await assert.rejects(workdirs(client));
+    await front.start();
+
+    assert.equal((await workdirs(client)).structuredContent.request.tool, 'inspect_repo');
+    assert.deepEqual((await client.listTools()).tools, tools);
+  }, { bridge: true }));
+
+  test(`${name}: is told that its token lets it look only`, withPlace(async (t, place) => {
+    const front = await ways.http(t, place);
+    front.headers = bearer(place.readingToken);
+    const client = await connect(front);
+    t.after(() => client.close());
+    const result = await client.callTool({ name: 'push_repo', arguments: { workdir: 'app' } });
+    assert.equal(errorOf(result).code, 'CALLER_READ_ONLY');
+  }));
+
+  test(`${name}: is told that its token is not known`, withPlace(async (t, place) => {
+    const front = await ways.http(t, place);
+    front.headers = bearer('unknown');
+    await assert.rejects(connect(front), unknown);
+  }));
 }

@@ -1,7 +1,8 @@
-// What the client tests begin with: a front.json in a private place, a HOME that is nobody's, and the bridge
-// that does as it is told. Everything is gone when the test is.
+// What the client tests begin with: a front.json in a private place, a HOME that is nobody's, the front over HTTP,
+// and the bridge that does as it is told. Everything is gone when the test is.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,8 @@ import { ENDLESS, answerTo, cancelled } from './answers.mjs';
 
 const BIN = process.env.REPOBRIDGE_BIN;
 if (!BIN) throw new Error('REPOBRIDGE_BIN must name the folder of the built programs');
+
+const FRONT = join(BIN, 'repobridge-mcp');
 
 export const TOOLS = ['inspect_repo', 'run_repo_action', 'commit_repo_changes', 'push_repo'];
 
@@ -28,6 +31,8 @@ const workdir = ([alias, readOnly]) => ({
 });
 
 export class Place {
+  #config;
+
   constructor() {
     this.path = mkdtempSync(join(tmpdir(), 'repobridge-clients-'));
     this.home = join(this.path, 'home');
@@ -35,21 +40,35 @@ export class Place {
     this.digest = randomBytes(32).toString('hex');
     this.socket = join(this.path, 'run', 'bridge.sock');
     this.key = writePrivate(join(this.path, 'bridge.key'), randomBytes(32));
-    this.config = writePrivate(
-      join(this.path, 'front.json'),
-      JSON.stringify({
-        version: 1,
-        digest: this.digest,
-        bridges: [{ name: 'local', socket_path: this.socket, key_name: 'front', key_file: this.key }],
-        limits: { secret_detection: 'mask', max_response_items: 1000, max_response_chars: 100000 },
-        workdirs: [['app', false], ['docs', true]].map(workdir),
-      }),
-    );
+    this.token = this.#newToken('writer');
+    this.readingToken = this.#newToken('reader');
+    this.config = join(this.path, 'front.json');
+    this.#config = {
+      version: 1,
+      digest: this.digest,
+      bridges: [{ name: 'local', socket_path: this.socket, key_name: 'front', key_file: this.key }],
+      limits: { secret_detection: 'mask', max_response_items: 1000, max_response_chars: 100000 },
+      workdirs: [['app', false], ['docs', true]].map(workdir),
+      http: this.#http([['writer', false], ['reader', true]], false),
+    };
+    this.#write();
+  }
+
+  // Who calls over HTTP comes with a token of the authorization server of `oauth`, and of no other kind.
+  takeTokensOf(oauth) {
+    this.#config = { ...this.#config, oauth, http: this.#http([], false) };
+    this.#write();
+  }
+
+  // Anybody may call over HTTP.
+  takeAnybody() {
+    this.#config = { ...this.#config, http: this.#http([], true) };
+    this.#write();
   }
 
   // How a client starts the front.
   get server() {
-    return { command: join(BIN, 'repobridge-mcp'), args: ['--config', this.config, '--stdio'] };
+    return { command: FRONT, args: ['--config', this.config, '--stdio'] };
   }
 
   get env() {
@@ -59,10 +78,90 @@ export class Place {
   remove() {
     rmSync(this.path, { recursive: true });
   }
+
+  #newToken(name) {
+    const token = randomBytes(32).toString('hex');
+    writePrivate(this.#tokenFile(name), token);
+    return token;
+  }
+
+  #tokenFile(name) {
+    return join(this.path, `${name}.token`);
+  }
+
+  #http(tokens, anybody) {
+    return {
+      allowed_hosts: [],
+      allowed_origins: [],
+      allow_non_loopback: false,
+      allow_unauthenticated: anybody,
+      tokens: tokens.map(([name, readOnly]) => ({ name, file: this.#tokenFile(name), read_only: readOnly })),
+      tls: null,
+      limits: {
+        connections: 64,
+        calls_at_once_per_caller: 4,
+        read_seconds: 20,
+        write_seconds: 20,
+        idle_seconds: 20,
+        keepalive_seconds: 20,
+      },
+    };
+  }
+
+  #write() {
+    writePrivate(this.config, JSON.stringify(this.#config));
+  }
 }
 
+export const bearer = (token) => ({ Authorization: `Bearer ${token}` });
+
+// The front over HTTP. `url` and `headers` are what a client is told of it, `env` what it runs in as a program.
+export class HttpFront {
+  #place;
+  #address;
+  #process;
+
+  static async start(place, address = '127.0.0.1:0') {
+    const front = new HttpFront(place, address);
+    await front.start();
+    return front;
+  }
+
+  constructor(place, address) {
+    this.#place = place;
+    this.#address = address;
+    this.headers = bearer(place.token);
+    this.env = place.env;
+  }
+
+  // The second time at the address of the first.
+  async start() {
+    const options = ['--config', this.#place.config, '--http', this.#address, '--ready-fd', '3'];
+    this.#process = spawn(FRONT, options, { stdio: ['ignore', 'inherit', 'inherit', 'pipe'] });
+    const [line] = await once(createInterface({ input: this.#process.stdio[3] }), 'line');
+    this.#address = line.replace('ready http=', '');
+    this.url = `http://${this.#address}/mcp`;
+  }
+
+  async stop() {
+    this.#process.kill();
+    const [status] = await once(this.#process, 'exit');
+    if (status !== 0) throw new Error(`the front ended with ${status}`);
+  }
+}
+
+// The ways to the front, each with what the transport of a client is made of.
+export const ways = {
+  stdio: (t, place) => ({ ...place.server, env: place.env }),
+  http: async (t, place) => {
+    const front = await HttpFront.start(place);
+    t.after(() => front.stop());
+    return front;
+  },
+};
+
 // Answers every call with what answers.mjs has for it, as soon as it is asked; an endless one when it is
-// cancelled, which `heardCancel` then tells.
+// cancelled, which `heardCancel` then tells, or when the bridge is stopped.
 export class Bridge {
   #process;
   #lines;
@@ -113,13 +212,16 @@ export class Bridge {
   }
 }
 
-// A place and, if wanted, a bridge for one test of node:test.
-export const withPlace = (body, { bridge = false } = {}) => async (t) => {
+// A place and, if wanted, a bridge for one test of node:test. What was begun last ends first, unlike the hooks of the
+// test itself: a client before its front, all before their place.
+export const withPlace = (body, { bridge = false } = {}) => async () => {
+  await using begun = new AsyncDisposableStack();
+  const after = (end) => begun.defer(end);
   const place = new Place();
-  t.after(() => place.remove());
+  after(() => place.remove());
   const running = bridge ? await Bridge.start(place) : null;
-  if (running) t.after(() => running.stop());
-  await body(t, place, running);
+  if (running) after(() => running.stop());
+  await body({ after }, place, running);
 };
 
 export const errorOf = (result) => {

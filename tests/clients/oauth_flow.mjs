@@ -1,19 +1,13 @@
 // A client that knows nothing but an address: it is refused, finds out whose tokens are taken, registers, signs in
 // with PKCE, and calls.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import test from 'node:test';
 
 import { Provider, oauthPolicy, signIn, startAuthorizationServer } from './authorization_server.mjs';
-import { withPlace } from './front.mjs';
+import { HttpFront, withPlace } from './front.mjs';
 import { startStandIn } from './stand_in_front.mjs';
-
-const FRONT = join(process.env.REPOBRIDGE_BIN, 'repobridge-mcp');
 
 async function signsInAndCalls(t, url) {
   const provider = new Provider();
@@ -74,17 +68,9 @@ test('oauth: a client signs in and calls the front',
   withPlace(async (t, place) => {
     const address = `127.0.0.1:${await freePort()}`;
     const url = `http://${address}/mcp`;
-    const config = JSON.parse(readFileSync(place.config));
-    writeFileSync(place.config, JSON.stringify({ ...config, oauth: await started(t, url) }));
-    const front = spawn(FRONT, ['--config', place.config, '--http', address, '--ready-fd', '3'], {
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-    });
-    t.after(async () => {
-      front.kill();
-      if (front.exitCode === null && front.signalCode === null) await once(front, 'exit');
-    });
-    const [line] = await once(createInterface({ input: front.stdio[3] }), 'line');
-    assert.equal(line, `ready http=${address}`);
+    place.takeTokensOf(await started(t, url));
+    const front = await HttpFront.start(place, address);
+    t.after(() => front.stop());
 
     await signsInAndCalls(t, url);
   }, { bridge: true }));
