@@ -1,24 +1,31 @@
-// The main job by a real client against a real bridge: node acceptance.mjs CLIENT FRONT CONFIG. What is said of the
-// steps goes to stdout as one JSON object, for whoever made the repository to compare with git.
+// The main job by a real client against a real bridge: node acceptance.mjs CLIENT SERVER, where SERVER is JSON, a
+// {command, args} to start or the {url, headers} of a front over HTTP. What is said of the steps goes to stdout as one
+// JSON object, for whoever made the repository to compare with git.
 import assert from 'node:assert/strict';
 
-const [generation, command, config] = process.argv.slice(2);
-const server = { command, args: ['--config', config, '--stdio'], env: { PATH: process.env.PATH } };
+const [generation, text] = process.argv.slice(2);
+const server = JSON.parse(text);
 const about = { name: 'acceptance', version: '1.0.0' };
+
+const transport = (Stdio, Http) =>
+  server.url
+    ? new Http(new URL(server.url), { requestInit: { headers: server.headers } })
+    : new Stdio({ ...server, env: { PATH: process.env.PATH } });
 
 const sdk1 = async () => {
   const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
   const { StdioClientTransport } = await import('@modelcontextprotocol/sdk/client/stdio.js');
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const client = new Client(about);
-  await client.connect(new StdioClientTransport(server));
+  await client.connect(transport(StdioClientTransport, StreamableHTTPClientTransport));
   return client;
 };
 
 const client2 = (mode) => async () => {
-  const { Client } = await import('@modelcontextprotocol/client');
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   const client = new Client(about, { versionNegotiation: { mode } });
-  await client.connect(new StdioClientTransport(server));
+  await client.connect(transport(StdioClientTransport, StreamableHTTPClientTransport));
   return client;
 };
 
