@@ -29,7 +29,7 @@ bool lies_below(const std::string& path, const std::string& directory) {
 
 // An overlay takes the attributes of a directory from its upper layer.
 Result<void> look_like(int place, const FileFacts& facts) {
-  (void)::fchown(place, facts.owner, facts.group);  // others' files are ours, where we are not root
+  (void)!::fchown(place, facts.owner, facts.group);  // others' files are ours, where we are not root
   constexpr long kNanos = 1'000'000'000;
   const std::array<timespec, 2> times{
       timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},

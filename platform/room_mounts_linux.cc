@@ -180,7 +180,7 @@ class Furnishing {
     RB_CHECK(cover("/run", "mode=755"));
     RB_CHECK(cover("/dev", "mode=755"));
     for (const auto& device : devices_) RB_CHECK(device.put(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-    for (const auto& link : kDeviceLinks) (void)::symlink(link.target, link.name);
+    for (const auto& link : kDeviceLinks) (void)!::symlink(link.target, link.name);
     (void)::mkdir("/dev/shm", S_IRWXU);
     (void)::mkdir("/dev/pts", S_IRWXU);
     // Terminals of one's own are a comfort; a room without them is no less closed.
