@@ -199,9 +199,9 @@ def changes_between(before, after):
 class Client(McpStdio):
     """The front, which must never let a word of the host out."""
 
-    def __init__(self, front_json, host_words, env=None):
+    def __init__(self, front_json, host_words, **options):
         self._host_words = host_words
-        super().__init__(front_json, env=env)
+        super().__init__(front_json, **options)
         self.initialize()
 
     def check_stderr(self):

@@ -18,6 +18,7 @@ import threading
 PATIENCE = 30.0  # seconds
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("REPOBRIDGE_BIN", ROOT / "build" / "dev" / "bin"))
+FRONT = (BIN / "repobridge-mcp",)  # the words that start it
 
 LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_REVISION = "2026-07-28"
@@ -153,8 +154,8 @@ class Program:
 class McpStdio(Program):
     """repobridge-mcp over its pipe. Every line it writes must be one JSON-RPC message, or the test fails."""
 
-    def __init__(self, front_json, env=None):
-        super().__init__([BIN / "repobridge-mcp", "--config", front_json, "--stdio"], env=env)
+    def __init__(self, front_json, env=None, program=FRONT):
+        super().__init__([*program, "--config", front_json, "--stdio"], env=env)
         self._next_id = 0
         self._put_aside = []
 

@@ -7,7 +7,7 @@ import secrets
 import socket
 
 from front_case import FrontTestCase
-from harness import BIN, PATIENCE, Program, modern_meta, strict_json
+from harness import FRONT, PATIENCE, Program, modern_meta, strict_json
 
 LIMITS = {
     "connections": 64,
@@ -23,9 +23,9 @@ BOTH = "application/json, text/event-stream"
 class McpHttp(Program):
     """repobridge-mcp with doors for HTTP; `http` and `status` are where they are, as (host, port)."""
 
-    def __init__(self, front_json, *options):
+    def __init__(self, front_json, *options, program=FRONT):
         heard, told = os.pipe()
-        argv = [BIN / "repobridge-mcp", "--config", front_json, "--ready-fd", told, *options]
+        argv = [*program, "--config", front_json, "--ready-fd", told, *options]
         super().__init__(argv, pass_fds=(told,))
         os.close(told)
         with os.fdopen(heard, "rb") as ready:
