@@ -7,9 +7,11 @@ import re
 import shutil
 import signal
 import threading
+import time
 import zlib
 
-from bridge_case import BridgeCase
+from bridge_case import BridgeCase, Host
+from harness import BIN, PATIENCE
 
 
 class WorkerCase(BridgeCase):
@@ -257,6 +259,62 @@ class KeptWorkerTest(WorkerCase):
             self.assertEqual(self.worker(), before)
             change()
             self.assertNotEqual(self.worker(), before)
+
+
+class HostOfSleepers(Host):
+    """Its git workers never answer."""
+
+    def __init__(self, settings=None):
+        super().__init__(settings)
+        self.programs = self.path / "bin"
+        self.programs.mkdir()
+        shutil.copy2(BIN / "repobridged", self.programs)
+        (self.programs / "repobridge-git").symlink_to(BIN / "children" / "sleeper")
+        (self.programs / "repobridge-run").symlink_to(BIN / "repobridge-run")
+
+
+class ManyQuestionsTest(WorkerCase):
+    """No more than four look at one workdir at once; the others stand in line."""
+
+    host_class = HostOfSleepers
+
+    def until(self, condition):
+        """The kernel tells nobody of another process's children."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            threading.Event().wait(0.01)
+
+    def start(self):
+        """A question that the bridge has taken up."""
+        begun = self.count("begin")
+        id = self.client.start_call("inspect_repo", {"workdir": "app", "view": "status"})
+        self.until(lambda: self.count("begin") == begun + 1)
+        return id
+
+    def give_up(self, id):
+        ended = self.count("end")
+        self.client.notify("notifications/cancelled", {"requestId": id})
+        self.until(lambda: self.count("end") == ended + 1)
+        self.assertEqual(self.host.audit()[-1]["outcome"], "CALL_CANCELLED")
+
+    def count(self, event):
+        return sum(line["event"] == event for line in self.host.audit())
+
+    def test_wait_for_their_turn_and_may_be_given_up_before(self):
+        at_work = [self.start() for _ in range(4)]
+        self.until(lambda: len(self.workers()) == 4)
+        workers = self.workers()
+        next, last = self.start(), self.start()
+        self.give_up(last)
+        self.assertEqual(self.workers(), workers)
+
+        self.give_up(at_work.pop())
+        self.until(lambda: len(set(self.workers()) - set(workers)) == 1)
+        self.assertEqual(len(self.workers()), 4)
+        for id in (*at_work, next):
+            self.give_up(id)
+        self.until(lambda: not self.workers())
 
 
 def replace(directory, copy):
