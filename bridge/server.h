@@ -13,8 +13,8 @@ namespace repobridge::bridge {
 
 class Server {
  public:
-  // More fronts than this at once are turned away at the door.
-  static constexpr std::size_t kMostConnections = 256;
+  // More calls than this at once are turned away at the door: what 256 clients ask, and those just answered.
+  static constexpr std::size_t kMostConnections = 512;
 
   // `parts` and `listener` outlive the server.
   Server(asio::any_io_executor executor, Parts& parts, const platform::Listener& listener,

@@ -63,6 +63,8 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   asio::steady_timer room;      // the one who reads, for the inbox to be emptied
   asio::steady_timer patience;  // with what is being written
 
+  std::optional<std::chrono::steady_clock::time_point> idle_since;
+
   // The request at hand.
   std::optional<Parser> parser;
   HttpHead head;
@@ -130,14 +132,17 @@ Ec HttpConnection::State::parse() {
 
 asio::awaitable<bool> HttpConnection::State::first_byte() {
   const auto deadline = Deadline::after(parts.limits.idle);
+  idle_since = std::chrono::steady_clock::now();
   for (;;) {
     // Clients that learnt from old servers send an empty line after a body.
     inbox.erase(0, inbox.find_first_not_of("\r\n"));
-    if (!inbox.empty()) co_return true;
-    if (ended || draining || deadline.passed()) co_return false;
+    const bool over = ended || draining || deadline.passed();
+    if (!inbox.empty() || over) break;
     room.cancel();
     co_await wait(deadline);
   }
+  idle_since.reset();
+  co_return !inbox.empty();
 }
 
 asio::awaitable<bool> HttpConnection::State::read_head() {
@@ -261,6 +266,13 @@ asio::awaitable<void> HttpConnection::serve() {
 void HttpConnection::drain() {
   state_->draining = true;
   state_->changed.cancel();
+}
+
+std::optional<std::chrono::milliseconds> HttpConnection::idle_for() const {
+  // What came is about to be looked at.
+  if (!state_->idle_since || !state_->inbox.empty()) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               *state_->idle_since);
 }
 
 const HttpHead& HttpConnection::head() const { return state_->head; }

@@ -51,6 +51,8 @@ class HttpConnection {
   asio::awaitable<void> serve();
   // Answers the one request that may be at work, and no more.
   void drain();
+  // How long it has been waiting for the first byte of a request; nothing while one is at work, or to be.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> idle_for() const;
 
   // --- for the handler
 

@@ -13,6 +13,9 @@ namespace {
 
 using platform::Deadline;
 
+// Beside the longest that a call is waited for by default it leaves an answer within 45 seconds.
+constexpr std::chrono::seconds kTurnLimit{4};
+
 HttpReply json_reply(int status, const Json& body) {
   return HttpReply{.status = status, .body = policy::dump_json(body)};
 }
@@ -130,28 +133,8 @@ class HttpFront::Telling {
   bool begun_ = false;
 };
 
-// One of the calls that a caller may have at work.
-class HttpFront::Slot {
- public:
-  Slot(std::shared_ptr<std::map<std::string, std::size_t>> counts, std::string login)
-      : counts_(std::move(counts)), login_(std::move(login)) {
-    ++(*counts_)[login_];
-  }
-  Slot(Slot&&) = delete;
-  Slot& operator=(Slot&&) = delete;
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
-  ~Slot() {
-    if (--(*counts_)[login_] == 0) counts_->erase(login_);
-  }
-
- private:
-  std::shared_ptr<std::map<std::string, std::size_t>> counts_;
-  std::string login_;
-};
-
 HttpFront::HttpFront(Parts parts)
-    : parts_(std::move(parts)), at_work_(std::make_shared<std::map<std::string, std::size_t>>()) {}
+    : parts_(std::move(parts)), turns_(parts_.limits.calls_at_once_per_caller) {}
 
 HttpHandler HttpFront::for_network(CheckAccess check) {
   return [this, check = std::move(check)](HttpConnection& connection) {
@@ -239,18 +222,19 @@ asio::awaitable<void> HttpFront::carry_out(HttpConnection& connection, RpcReques
   co_await answer_with(connection, std::move(message));
 }
 
-// Held as long as the call is at work; null when the caller has as many as it may.
-std::shared_ptr<HttpFront::Slot> HttpFront::slot_of(const std::string& login) {
-  const auto found = at_work_->find(login);
-  if (found != at_work_->end() && found->second >= parts_.limits.calls_at_once_per_caller) return nullptr;
-  return std::make_shared<Slot>(at_work_, login);
+// Held as long as the call is at work. One that has not begun is for nobody: the client left, or waited long.
+asio::awaitable<HttpFront::Turn> HttpFront::turn_of(HttpConnection& connection, std::string login) {
+  auto turn = turns_.take(login, connection.waker());
+  const auto patience = Deadline::after(kTurnLimit);
+  while (!turn->begun() && !patience.passed() && !connection.gone()) co_await connection.wait(patience);
+  co_return turn;
 }
 
 // Nothing to cancel when it could not be started; then the outcome says why.
-CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access) {
-  auto slot = slot_of(access.login);
+CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access,
+                            Turn turn) {
   const std::string tool = passed.tool;
-  if (!slot) {
+  if (!turn->begun()) {
     live->outcome = policy::refuse(policy::codes::kTooManyCallsAtOnce,
                                    "as many calls of this caller are at work as may be; await an answer",
                                    Json{{"limit", parts_.limits.calls_at_once_per_caller}});
@@ -266,21 +250,22 @@ CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall pa
   parts_.metrics.call_began();
   return parts_.start_call(
       *std::move(request),
-      CallHandlers{.progress =
-                       [live](const wire::Progress& progress) {
-                         auto note = live->notes ? live->notes->next(progress) : std::nullopt;
-                         if (!note) return;
-                         live->news.push_back(*std::move(note));
-                         live->wake();
-                       },
-                   .ended =
-                       [live, slot, tool, began, &metrics = parts_.metrics](auto outcome) mutable {
-                         const auto took = std::chrono::steady_clock::now() - began;
-                         metrics.call_ended(tool, code_of(outcome), took);
-                         live->outcome = std::move(outcome);
-                         slot.reset();
-                         live->wake();
-                       }});
+      CallHandlers{
+          .progress =
+              [live](const wire::Progress& progress) {
+                auto note = live->notes ? live->notes->next(progress) : std::nullopt;
+                if (!note) return;
+                live->news.push_back(*std::move(note));
+                live->wake();
+              },
+          .ended =
+              [live, turn = std::move(turn), tool, began, &metrics = parts_.metrics](auto outcome) mutable {
+                const auto took = std::chrono::steady_clock::now() - began;
+                metrics.call_ended(tool, code_of(outcome), took);
+                live->outcome = std::move(outcome);
+                turn.reset();
+                live->wake();
+              }});
 }
 
 // Until the call has ended; false when its client left before.
@@ -300,13 +285,15 @@ asio::awaitable<bool> HttpFront::accompany(HttpConnection& connection, const Liv
 
 asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, PassedCall passed,
                                       Access access) {
+  auto turn = co_await turn_of(connection, access.login);
+  if (connection.gone() && !turn->begun()) co_return;
   const Era era = passed.era;
   Telling telling(connection, passed.progress_token.has_value());
   const auto live = std::make_shared<LiveCall>(LiveCall{.wake = connection.waker()});
   if (telling.may_stream()) live->notes = notes_of(passed);
   telling.listen_to(live);
   // Not in the live call, whose handlers hold it: nothing may hold itself.
-  const CancelCall cancel = start(live, std::move(passed), access);
+  const CancelCall cancel = start(live, std::move(passed), access, std::move(turn));
   const bool stayed = co_await accompany(connection, *live, telling);
   if (!stayed) {
     if (era == Era::modern && !live->outcome) cancel();

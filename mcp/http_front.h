@@ -4,10 +4,11 @@
 // nothing that a client could miss. Which era a request belongs to and what it is refused with says
 // http_ladder.h. An answer is JSON; a stream of events when the caller asked for progress and takes one, or
 // takes nothing else. A client that leaves cancels its modern call; a legacy one goes on, as its revisions
-// want. notifications/cancelled is taken and without effect, since ids of legacy clients are not theirs
-// alone. A page of a browser whose origin is allowed may ask
-// and read. Threads: the event loop's one. Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's
-// refusal. Source: MCP "Streamable HTTP"; docs/PROTOCOL.md section 7.
+// want. A call that a caller has no turn for waits for one a little while; a client that leaves meanwhile
+// takes it along. notifications/cancelled is taken and without effect, since ids of legacy clients are not
+// theirs alone. A page of a browser whose origin is allowed may ask and read. Threads: the event loop's one.
+// Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's refusal. Source: MCP "Streamable HTTP";
+// docs/PROTOCOL.md section 7.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,7 @@
 
 #include "mcp/access.h"
 #include "mcp/call.h"
+#include "mcp/caller_turns.h"
 #include "mcp/http_connection.h"
 #include "mcp/http_ladder.h"
 #include "mcp/metrics.h"
@@ -48,21 +50,20 @@ class HttpFront {
 
  private:
   struct LiveCall;
-  class Slot;
   class Telling;
+  using Turn = std::shared_ptr<CallerTurns::Turn>;
 
   asio::awaitable<void> handle(HttpConnection& connection, CheckAccess check, const HostRules* hosts);
   asio::awaitable<void> serve(HttpConnection& connection, const CheckAccess& check, Asked asked);
   asio::awaitable<void> carry_out(HttpConnection& connection, RpcRequest request, Access access);
   asio::awaitable<void> call(HttpConnection& connection, RpcId id, PassedCall passed, Access access);
   asio::awaitable<bool> accompany(HttpConnection& connection, const LiveCall& call, Telling& telling) const;
-  CancelCall start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access);
-  std::shared_ptr<Slot> slot_of(const std::string& login);
+  asio::awaitable<Turn> turn_of(HttpConnection& connection, std::string login);
+  CancelCall start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access, Turn turn);
   [[nodiscard]] std::optional<HttpReply> document(const HttpHead& head) const;
 
   Parts parts_;
-  // How many calls of each caller are at work. Shared with those calls, which may outlive us.
-  std::shared_ptr<std::map<std::string, std::size_t>> at_work_;
+  CallerTurns turns_;
 };
 
 }  // namespace repobridge::mcp

@@ -19,6 +19,7 @@
 #include "mcp/log.h"
 #include "mcp/oauth.h"
 #include "mcp/tokens.h"
+#include "platform/descriptors.h"
 #include "platform/readiness.h"
 #include "platform/user.h"
 #include "policy/codes.h"
@@ -162,6 +163,9 @@ Result<std::string> open_all(House& house, const HttpOptions& options) {
 
 Result<void> serve_http(policy::FrontPolicy policy, const HttpOptions& options) {
   RB_TRY(const auto user, platform::current_user());
+  // Each client may have a call at work, which is a connection to the bridge; and some for everything else.
+  constexpr std::size_t kOthers = 64;
+  platform::make_room_for_descriptors(2 * policy.http.limits.connections + kOthers);
   House house(std::move(policy), user);
   RB_TRY(const auto details, open_all(house, options));
 

@@ -28,6 +28,10 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kPause{50};
 // Clients above the limit that are being told so at one time; further ones are just let go.
 constexpr std::size_t kMostTurnedAway = 32;
+// How long a client above the limit waits for a place.
+constexpr std::chrono::milliseconds kPatience{2000};
+// A client that asks again at once keeps its connection, whoever waits.
+constexpr std::chrono::milliseconds kSpared{1000};
 
 std::optional<unsigned short> port_of(std::string_view text) {
   unsigned short port = 0;
@@ -76,7 +80,11 @@ Result<tcp::acceptor> bound(const asio::any_io_executor& executor, const tcp::en
 
 struct HttpServer::State {
   State(asio::any_io_executor loop, Parts all_parts)
-      : executor(std::move(loop)), parts(std::move(all_parts)), pause(executor), idle(executor) {
+      : executor(std::move(loop)),
+        parts(std::move(all_parts)),
+        pause(executor),
+        place(executor),
+        idle(executor) {
     idle.expires_at(asio::steady_timer::time_point::max());
   }
 
@@ -90,14 +98,18 @@ struct HttpServer::State {
   std::size_t at_work = 0;  // coroutines that must end before we do
   bool stopping = false;
   asio::steady_timer pause;
+  asio::steady_timer place;  // cancelled when a connection has ended
   asio::steady_timer idle;
 
   void spawn(asio::awaitable<void> work, std::function<void()> ended);
   void arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler);
   void turn_away_one(std::unique_ptr<HttpStream> stream);
+  [[nodiscard]] bool full() const { return connections.size() >= parts.limits.connections; }
+  void let_one_go();
+  asio::awaitable<void> find_place();
 
   template <class Protocol, class Arrived>
-  void take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take);
+  void take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take, bool told);
   template <class Protocol, class Arrived>
   asio::awaitable<void> accept_on(asio::basic_socket_acceptor<Protocol>& acceptor, Arrived take);
 };
@@ -114,17 +126,18 @@ void HttpServer::State::spawn(asio::awaitable<void> work, std::function<void()> 
 }
 
 void HttpServer::State::arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler) {
-  if (connections.size() >= parts.limits.connections) return turn_away_one(std::move(stream));
+  if (full()) return turn_away_one(std::move(stream));
   connections.emplace_front(executor, HttpConnection::Parts{.stream = std::move(stream),
                                                             .handler = handler,
                                                             .limits = parts.limits,
                                                             .max_body_bytes = parts.max_body_bytes,
                                                             .answered = parts.answered});
-  const auto place = connections.begin();
+  const auto here = connections.begin();
   parts.connections_changed(1);
-  spawn(place->serve(), [this, place] {
-    connections.erase(place);
+  spawn(here->serve(), [this, here] {
+    connections.erase(here);
     parts.connections_changed(-1);
+    place.cancel();
   });
 }
 
@@ -136,13 +149,38 @@ void HttpServer::State::turn_away_one(std::unique_ptr<HttpStream> stream) {
   spawn(turn_away(executor, std::move(stream)), [this] { --turned_away; });
 }
 
+// Many clients keep more connections than they use.
+void HttpServer::State::let_one_go() {
+  HttpConnection* longest = nullptr;
+  auto time = kSpared;
+  for (auto& connection : connections) {
+    const auto idle_for = connection.idle_for();
+    if (!idle_for || *idle_for < time) continue;
+    longest = &connection;
+    time = *idle_for;
+  }
+  if (longest != nullptr) longest->drain();
+}
+
+// Returns when there is one, or when it has been waited for long enough. A connection whose client has left
+// is among those that end meanwhile: nobody may have looked at it yet.
+asio::awaitable<void> HttpServer::State::find_place() {
+  const auto patience = platform::Deadline::after(kPatience);
+  while (full() && !stopping && !patience.passed()) {
+    let_one_go();
+    place.expires_after(std::min(kSpared, patience.left()));
+    (void)co_await place.async_wait(kAwait);
+  }
+}
+
 // Whoever waits at the door comes in at once: one at a time, each would wait for all requests that are at
-// work.
+// work. Where the first one was told that there is no place, those behind it are told too.
 template <class Protocol, class Arrived>
-void HttpServer::State::take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take) {
+void HttpServer::State::take_waiting(asio::basic_socket_acceptor<Protocol>& acceptor, const Arrived& take,
+                                     bool told) {
   Ec ec;
   acceptor.non_blocking(true, ec);  // NOLINT(bugprone-unused-return-value)
-  for (std::size_t taken = 0; !ec && taken < parts.limits.connections; ++taken) {
+  for (std::size_t taken = 0; !ec && taken < parts.limits.connections && full() == told; ++taken) {
     auto socket = acceptor.accept(ec);
     if (!ec) take(HttpSocket(std::move(socket)));
   }
@@ -155,8 +193,10 @@ asio::awaitable<void> HttpServer::State::accept_on(asio::basic_socket_acceptor<P
     auto [ec, socket] = co_await acceptor.async_accept(kAwait);
     if (stopping) break;
     if (!ec) {
+      co_await find_place();
+      const bool told = full();
       take(HttpSocket(std::move(socket)));
-      take_waiting(acceptor, take);
+      take_waiting(acceptor, take, told);
       continue;
     }
     pause.expires_after(kPause);
@@ -217,6 +257,7 @@ void HttpServer::stop() {
   for (auto& door : state_->local_doors) door.close(ignored);
   // NOLINTEND(bugprone-unused-return-value)
   state_->pause.cancel();
+  state_->place.cancel();
   for (auto& connection : state_->connections) connection.drain();
 }
 

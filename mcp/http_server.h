@@ -1,10 +1,11 @@
 // The doors at which HTTP clients arrive, and the connections behind them.
 //
-// Promise: a door over TCP is bound to loopback unless `anywhere` says otherwise. Past the limit of
-// connections a client is told so and let go. stop() closes the doors at once and lets each connection answer
-// what it is at; run() returns when the last has. Owns: its sockets and connections. Threads: the event
-// loop's one. Errors: LISTEN_ADDRESS_INVALID, LISTEN_ADDRESS_NOT_LOOPBACK, LISTEN_ADDRESS_TAKEN; those of a
-// local socket.
+// Promise: a door over TCP is bound to loopback unless `anywhere` says otherwise. At the limit of connections
+// a client gets the place of one that was not used for the longest time, at least a second; where there is
+// none it waits a little for one to end, is told that there are too many, and let go. stop() closes the doors
+// at once and lets each connection answer what it is at; run() returns when the last has. Owns: its sockets
+// and connections. Threads: the event loop's one. Errors: LISTEN_ADDRESS_INVALID,
+// LISTEN_ADDRESS_NOT_LOOPBACK, LISTEN_ADDRESS_TAKEN; those of a local socket.
 #pragma once
 
 #include <cstddef>

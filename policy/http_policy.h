@@ -34,7 +34,7 @@ struct HttpLimits {
   static constexpr std::size_t kMostCallsAtOnce = 256;
   static constexpr std::chrono::seconds kLongest{600};
 
-  std::size_t connections = 256;
+  std::size_t connections = 512;
   std::size_t calls_at_once_per_caller = 16;
   std::chrono::seconds read{10};       // for a request's header, and again for its body
   std::chrono::seconds write{30};      // for an answer, and for each event of a stream

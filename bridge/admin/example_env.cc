@@ -106,7 +106,7 @@ WORKDIR_01_READ_ONLY=true
 #REPOBRIDGE_FRONT_TLS_CERTIFICATE_FILE=/etc/ssl/mcp.pem
 #REPOBRIDGE_FRONT_TLS_KEY_FILE=/etc/ssl/private/mcp.key
 # How many connections there may be, and how many calls of one caller at work.
-#REPOBRIDGE_FRONT_MAX_CONNECTIONS=256
+#REPOBRIDGE_FRONT_MAX_CONNECTIONS=512
 #REPOBRIDGE_FRONT_MAX_CALLS_PER_CALLER=16
 # Seconds: for a client to send a header or a body, to read an answer, to think between two requests; and after how much
 # silence a stream of events has a sign of life.

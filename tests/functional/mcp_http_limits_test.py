@@ -10,8 +10,8 @@ import subprocess
 import unittest
 
 from front_case import envelope
-from harness import BIN, PATIENCE, strict_json
-from http_case import Answer, HttpTestCase, modern, modern_headers, read_answer, request
+from harness import BIN, FRONT, PATIENCE, strict_json
+from http_case import Answer, HttpTestCase, McpHttp, modern, modern_headers, read_answer, request
 
 MIB = 1 << 20
 PUSH = {"name": "push_repo", "arguments": {"workdir": "app"}}
@@ -177,15 +177,56 @@ class SlowClients(HttpTestCase):
 class TooMany(HttpTestCase):
     limits = {"connections": 3}
 
+    def setUp(self):
+        super().setUp()
+        self.bridge = self.run_bridge()
+        self.front = self.run_http()
+
+    def occupy(self):
+        """As many clients as there may be, whose calls are at work, and those calls."""
+        clients = [self.start_post(self.front, request("tools/call", **PUSH)) for _ in range(3)]
+        events = [self.bridge.expect_any() for _ in range(6)]
+        return clients, [event for event in events if event["event"] == "request"]
+
     def test_connections_are_told(self):
-        front = self.run_http()
-        kept = [self.connect(front) for _ in range(3)]
-        for connection in kept:
-            self.assertEqual(self.post(connection, request("ping")).status, 200)
-        refused = self.post(self.connect(front), request("ping"))
+        clients, calls = self.occupy()
+        refused = self.post(self.connect(self.front), request("ping"))
         self.assertEqual((refused.status, refused.code()), (503, -32600))
         self.assertIn("Retry-After", refused.headers)
-        self.assertEqual(self.post(kept[0], request("ping")).status, 200)
+        for call in calls:
+            self.bridge.succeed(call, envelope("push_repo", {}))
+        self.assertEqual([read_answer(client).status for client in clients], [200] * 3)
+
+    def test_connections_wait_for_one_that_ends(self):
+        clients, _ = self.occupy()
+        waiting = self.start_post(self.front, request("ping"))
+        clients[0].close()
+        self.assertEqual(read_answer(waiting).status, 200)
+
+    def test_connections_take_the_place_of_the_one_unused_longest(self):
+        kept = [self.connect(self.front) for _ in range(3)]
+        for connection in (kept[1], kept[0], kept[2]):
+            self.assertEqual(self.post(connection, request("ping")).status, 200)
+        self.assertEqual(self.post(self.connect(self.front), request("ping")).status, 200)
+        self.assertEqual(kept[1].sock.recv(1), b"")
+        for connection in (kept[0], kept[2]):
+            self.assertEqual(self.post(connection, request("ping")).status, 200)
+
+
+class FewDescriptors(HttpTestCase):
+    """A shell gives 1024, and a connection and its call take two."""
+
+    limits = {"connections": 100, "calls_at_once_per_caller": 100}
+
+    def test_are_no_limit_where_the_system_has_more(self):
+        bridge = self.run_bridge()
+        program = ("prlimit", "--nofile=64:4096", *FRONT)
+        front = McpHttp(self.place.front_json, "--http", "127.0.0.1:0", program=program)
+        self.addCleanup(front.kill)
+        clients = [self.start_post(front, request("tools/call", **PUSH)) for _ in range(100)]
+        for call in [event for event in (bridge.expect_any() for _ in range(200)) if event["event"] == "request"]:
+            bridge.succeed(call, envelope("push_repo", {}))
+        self.assertEqual([read_answer(client).status for client in clients], [200] * 100)
 
 
 class End(HttpTestCase):

@@ -408,6 +408,19 @@ class Calls(HttpTestCase):
         self.assertFalse(read_answer(client).json()["result"]["isError"])
         self.assertEqual(len(clients), 4)
 
+    def test_beyond_those_wait_for_their_turn(self):
+        for n in range(4):
+            self.start_post(self.front, request("tools/call", id=n, **CALL))
+        calls = [event for event in (self.bridge.expect_any() for _ in range(8)) if event["event"] == "request"]
+        client = self.start_post(self.front, request("tools/call", id="more", **CALL))
+        # A question that comes behind it: where the call is to go it has gone before that is answered.
+        self.assertEqual(self.post(self.connect(self.front), request("ping")).status, 200)
+
+        self.bridge.succeed(calls[0], envelope("inspect_repo", {}))
+        self.bridge.expect("closed")
+        self.bridge.succeed(self.bridge.expect_request(), envelope("inspect_repo", {}))
+        self.assertFalse(read_answer(client).json()["result"]["isError"])
+
     def test_need_no_initialize_and_survive_a_restart(self):
         self.front.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.front.wait(), 0)
