@@ -2,12 +2,15 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
+
+#include "platform/random.h"
 
 namespace repobridge::platform {
 namespace {
@@ -32,23 +35,26 @@ void Sha256::update(std::string_view bytes) {
 }
 
 std::string Sha256::hex() {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
   unsigned int length = 0;
   must(EVP_DigestFinal_ex(as_context(context_.get()), raw.data(), &length));
-  std::string text;
-  text.reserve(std::size_t{length} * 2);
-  for (unsigned int i = 0; i < length; ++i) {
-    text += kDigits[raw.at(i) >> 4U];
-    text += kDigits[raw.at(i) & 0xFU];
-  }
-  return text;
+  return hex_of(std::string(raw.begin(), raw.begin() + length));
 }
 
 std::string sha256_hex(std::string_view bytes) {
   Sha256 digest;
   digest.update(bytes);
   return digest.hex();
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view message) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
+  unsigned int length = 0;
+  const std::vector<unsigned char> bytes(message.begin(), message.end());
+  const void* made = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes.data(), bytes.size(),
+                          raw.data(), &length);
+  must(made == nullptr ? 0 : 1);
+  return hex_of(std::string(raw.begin(), raw.begin() + length));
 }
 
 bool same_digest(std::string_view one, std::string_view other) {

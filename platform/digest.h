@@ -29,6 +29,9 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
+// Proves to who knows the key that one who knew it made the message.
+std::string hmac_sha256_hex(std::string_view key, std::string_view message);
+
 // Whether two digests are the same, in a time that does not tell where they differ.
 bool same_digest(std::string_view one, std::string_view other);
 

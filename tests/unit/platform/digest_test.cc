@@ -57,6 +57,15 @@ TEST(Sha256, DigestsNulBytes) {
             "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
 }
 
+// RFC 4231, test cases 1 and 6: a key shorter than a block, and one that is longer.
+TEST(Hmac, GivesThePublishedDigests) {
+  EXPECT_EQ(hmac_sha256_hex(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(
+      hmac_sha256_hex(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 TEST(Sha1, GivesThePublishedDigestsAsRawBytes) {
   EXPECT_EQ(hex_of(sha1_bytes("")), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   EXPECT_EQ(hex_of(sha1_bytes("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
