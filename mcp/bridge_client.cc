@@ -1,5 +1,6 @@
 #include "mcp/bridge_client.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -56,7 +57,8 @@ class BridgeCall {
       : executor_(std::move(executor)),
         options_(std::move(options)),
         request_(std::move(request)),
-        handlers_(std::move(handlers)) {}
+        handlers_(std::move(handlers)),
+        latest_(Deadline::after(options_.answer_limit)) {}
 
   static asio::awaitable<void> run(std::shared_ptr<BridgeCall> call) {
     co_await asio::post(call->executor_, asio::use_awaitable);
@@ -106,8 +108,7 @@ class BridgeCall {
       co_return policy::refuse(codes::kRequestTooLarge,
                                "the call is too large for the bridge; name fewer files");
     }
-    const auto deadline = Deadline::after(options_.idle_limit);
-    const auto written = co_await channel_->write(std::move(request), deadline);
+    const auto written = co_await channel_->write(std::move(request), next_sign());
     if (!written) co_return lost(written.error());
     // From here on cancel() may write; before, it would have met the request still on its way.
     sent_ = true;
@@ -138,8 +139,7 @@ class BridgeCall {
 
   asio::awaitable<Result<wire::Outcome>> hear() {
     for (;;) {
-      const auto deadline = Deadline::after(options_.idle_limit);
-      const auto frame = co_await channel_->read(wire::kMaxResultBytes, deadline);
+      const auto frame = co_await channel_->read(wire::kMaxResultBytes, next_sign());
       if (!frame) co_return lost(frame.error());
       if (!*frame) co_return lost(Error{});
       auto message = wire::decode_from_server(**frame);
@@ -149,6 +149,10 @@ class BridgeCall {
       if (progress == nullptr) co_return lost(Error{});
       if (handlers_.progress) handlers_.progress(*progress);
     }
+  }
+
+  [[nodiscard]] Deadline next_sign() const {
+    return Deadline::after(std::min(options_.idle_limit, latest_.left()));
   }
 
   // Once the request is on its way nobody here can know what became of it.
@@ -174,6 +178,7 @@ class BridgeCall {
   BridgeClient::Options options_;
   wire::Request request_;
   CallHandlers handlers_;
+  Deadline latest_;  // for the outcome
   std::shared_ptr<wire::Channel> channel_;
   bool sent_ = false;
   bool cancelled_ = false;

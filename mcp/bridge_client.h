@@ -1,7 +1,9 @@
 // The front's end of the doorway: each call opens one channel, says hello, asks, and hears until the outcome.
 //
 // Promise: a call ends exactly once. Cancelling asks the bridge and goes on listening, since only the bridge
-// knows whether the work was done; a call that was not yet sent is not sent any more. The key is read anew
+// knows whether the work was done; a call that was not yet sent is not sent any more. A call that the bridge
+// has not answered within the answer limit ends all the same, whatever signs of life there are, since clients
+// give up soon after; its work goes on. The key is read anew
 // for each call, so a rotated one needs no restart. Errors: BRIDGE_UNAVAILABLE, whatever kept the call from
 // the bridge; details.outcome is `unknown` when the call may have been carried out. POLICY_OUT_OF_DATE,
 // KEY_UNSAFE, KEY_UNREADABLE, REQUEST_TOO_LARGE; and what the bridge itself refuses with. Source:
@@ -25,6 +27,8 @@ class BridgeClient {
     std::chrono::milliseconds hello_limit = wire::kHandshakeLimit;
     // Between two signs of life.
     std::chrono::milliseconds idle_limit = wire::kIdleLimit;
+    // From the start to the outcome; a little more than the longest that a call may wait for its work.
+    std::chrono::milliseconds answer_limit = std::chrono::seconds{45};
   };
 
   BridgeClient(asio::any_io_executor executor, Options options)

@@ -50,11 +50,15 @@ class BridgeEnd {
     co_await say_bytes(std::move(body));
   }
   asio::awaitable<void> say_bytes(std::string body) {
-    (void)co_await channel_.write(std::move(body), Deadline::after(kPatience));
+    const auto written = co_await channel_.write(std::move(body), Deadline::after(kPatience));
+    left_ = !written;
   }
+  // Whether the front did not hear what was said last.
+  [[nodiscard]] bool left() const { return left_; }
 
  private:
   wire::Channel channel_;
+  bool left_ = false;
 };
 
 using Script = std::function<asio::awaitable<void>(BridgeEnd&)>;
@@ -264,6 +268,28 @@ TEST_F(BridgeClientCall, IsKeptAliveByProgress) {
 
   EXPECT_TRUE(call().has_value());
   EXPECT_EQ(progress.size(), 5U);
+}
+
+TEST_F(BridgeClientCall, EndsInTimeWhateverSignsOfLifeThereAre) {
+  options.answer_limit = milliseconds(500);
+  wire::Request asked;
+  serve([&](BridgeEnd& bridge) -> asio::awaitable<void> {
+    co_await take_request(bridge, asked);
+    asio::steady_timer timer(io);
+    for (int i = 1; !bridge.left(); ++i) {
+      timer.expires_after(milliseconds(20));
+      co_await timer.async_wait(asio::use_awaitable);
+      const wire::Progress sign{.elapsed_ms = i};
+      co_await bridge.say(sign);
+    }
+  });
+
+  const auto outcome = call();
+
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, "BRIDGE_UNAVAILABLE");
+  ASSERT_NE(outcome.error().details, nullptr);
+  EXPECT_EQ((*outcome.error().details)["outcome"], "unknown");
 }
 
 TEST_F(BridgeClientCall, SaysThatTheOutcomeIsUnknownWhenTheBridgeEnds) {
