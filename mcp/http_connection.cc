@@ -25,6 +25,7 @@ constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadBytes = 16U << 10U;
 // How long a client that is to be cut off may take to read why.
 constexpr std::chrono::seconds kFarewell{2};
+constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
 HttpReply refusal(int status, std::string message) {
   return rpc_refusal(status, RpcError{.code = RpcError::kInvalidRequest, .message = std::move(message)});
@@ -58,6 +59,7 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   // A client's bytes as they come, read by a coroutine of its own.
   std::string inbox;
   bool ended = false;  // no more will come
+  bool gone = false;   // nor is anything read
   bool draining = false;
   asio::steady_timer changed;   // the one who serves waits on it for any of this
   asio::steady_timer room;      // the one who reads, for the inbox to be emptied
@@ -70,6 +72,8 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   HttpHead head;
   HttpFields added;
   bool answered = false;
+  bool streaming = false;
+  bool sounded = false;
   bool keep = false;
 
   asio::awaitable<bool> begin();
@@ -81,7 +85,9 @@ struct HttpConnection::State : std::enable_shared_from_this<State> {
   asio::awaitable<void> answer(HttpReply reply);
   asio::awaitable<void> write(std::string bytes);
   asio::awaitable<void> wait(Deadline deadline);
+  asio::awaitable<void> sound();
   asio::awaitable<void> farewell();
+  [[nodiscard]] bool knows_interim_answers() const;
   Ec parse();
   void cut_off_after(std::chrono::seconds limit);
   void close();
@@ -101,16 +107,34 @@ asio::awaitable<void> HttpConnection::State::read_on() {
   }
   ended = true;
   changed.cancel();
+  co_await parts.stream->left();
+  gone = true;
+  changed.cancel();
+}
+
+bool HttpConnection::State::knows_interim_answers() const { return parser->get().version() >= 11; }
+
+// Sends what means nothing, so that the system of a client that has left says so.
+asio::awaitable<void> HttpConnection::State::sound() {
+  sounded = true;
+  if (streaming) {
+    co_await write(comment_chunk("are you there"));
+  } else if (knows_interim_answers()) {
+    co_await write(std::string(kGoOn));
+  } else {
+    gone = true;
+  }
 }
 
 asio::awaitable<void> HttpConnection::State::wait(Deadline deadline) {
-  if (ended) co_return;
+  if (gone) co_return;
   changed.expires_at(deadline.at());
   (void)co_await changed.async_wait(kAwait);
 }
 
 void HttpConnection::State::close() {
   ended = true;
+  gone = true;
   parts.stream->close();
   changed.cancel();
   room.cancel();
@@ -170,6 +194,8 @@ asio::awaitable<bool> HttpConnection::State::read_head() {
 
 asio::awaitable<bool> HttpConnection::State::next_request() {
   answered = false;
+  streaming = false;
+  sounded = false;
   keep = false;
   added.clear();
   const bool some = co_await first_byte();
@@ -219,7 +245,7 @@ asio::awaitable<void> HttpConnection::State::write(std::string bytes) {
 asio::awaitable<void> HttpConnection::State::answer(HttpReply reply) {
   answered = true;
   // An unread body would be taken for the next request.
-  keep = keep && !draining && parser->is_done();
+  keep = keep && !draining && parser->is_done() && !(ended && inbox.empty());
   if (parts.answered) parts.answered(reply.status);
   reply.fields.insert(reply.fields.end(), added.begin(), added.end());
   co_await write(to_bytes(reply, keep ? Afterwards::keep : Afterwards::close, head.method != "HEAD"));
@@ -259,7 +285,7 @@ asio::awaitable<void> HttpConnection::serve() {
     const bool asked = co_await state.next_request();
     if (!asked) break;
     co_await state.parts.handler(*this);
-  } while (state.answered && state.keep && !state.ended);
+  } while (state.answered && state.keep && !state.gone);
   co_await state.farewell();
 }
 
@@ -281,8 +307,9 @@ std::size_t HttpConnection::max_body_bytes() const { return state_->parts.max_bo
 asio::awaitable<std::optional<std::string>> HttpConnection::body() {
   State& state = *state_;
   const auto expected = policy::lower_ascii(state.head.field("Expect").value_or(""));
-  const bool asks = expected == "100-continue" && !state.parser->is_done() && state.inbox.empty();
-  if (asks) co_await state.write("HTTP/1.1 100 Continue\r\n\r\n");
+  const bool asks = expected == "100-continue" && state.knows_interim_answers() && !state.parser->is_done() &&
+                    state.inbox.empty();
+  if (asks) co_await state.write(std::string(kGoOn));
   auto refused = co_await state.read_rest();
   if (!refused) co_return std::move(state.parser->get().body());
   if (refused->status != 0) co_await state.answer(*std::move(refused));
@@ -291,12 +318,15 @@ asio::awaitable<std::optional<std::string>> HttpConnection::body() {
 
 asio::awaitable<void> HttpConnection::answer(HttpReply reply) { return state_->answer(std::move(reply)); }
 
-void HttpConnection::add_fields(HttpFields fields) { state_->added = std::move(fields); }
+void HttpConnection::add_fields(const HttpFields& fields) {
+  state_->added.insert(state_->added.end(), fields.begin(), fields.end());
+}
 
-bool HttpConnection::can_stream() const { return state_->parser->get().version() >= 11; }
+bool HttpConnection::can_stream() const { return state_->knows_interim_answers(); }
 
 asio::awaitable<void> HttpConnection::begin_stream() {
   state_->answered = true;
+  state_->streaming = true;
   constexpr int kOk = 200;
   if (state_->parts.answered) state_->parts.answered(kOk);
   co_await state_->write(event_stream_head(state_->added));
@@ -315,9 +345,13 @@ asio::awaitable<void> HttpConnection::end_stream() {
   co_await state_->write(last_chunk());
 }
 
-bool HttpConnection::gone() const { return state_->ended; }
+bool HttpConnection::gone() const { return state_->gone; }
 
-asio::awaitable<void> HttpConnection::wait(Deadline deadline) { return state_->wait(deadline); }
+asio::awaitable<void> HttpConnection::wait(Deadline deadline) {
+  // Not both: what woke us during the one would be slept through in the other.
+  if (state_->ended && !state_->sounded) return state_->sound();
+  return state_->wait(deadline);
+}
 
 std::function<void()> HttpConnection::waker() const {
   return [state = state_] { state->changed.cancel(); };

@@ -3,9 +3,12 @@
 // Promise: at most kMostBufferedBytes of what the client sends ahead are held, whatever it sends. A client
 // that is slow with a header, a body or in reading its answer is cut off at its limit. Every answer of 4xx or
 // 5xx has a body of JSON. While a request is carried out the connection is read on, so that a client that
-// leaves is noticed; one that only ends its sending counts as gone. Bodies longer than the limit, malformed
-// requests and unread bodies end the connection, after the client had the time to read why.
-// Owns: its stream. Threads: the event loop's one. Source: RFC 9112.
+// leaves is noticed. One that only ends its sending gets all its answers; since both look the same at first,
+// it is then sent something that means nothing (an interim answer, or a comment in a stream), which the
+// system of one that has left answers with a reset. HTTP/1.0 has nothing of the kind: there the end of
+// sending counts as leaving. Bodies longer than the limit, malformed requests and unread bodies end the
+// connection, after the client had the time to read why. Owns: its stream. Threads: the event loop's one.
+// Source: RFC 9112.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +64,8 @@ class HttpConnection {
   // The whole body; nothing when it could not be had, which then is answered already.
   asio::awaitable<std::optional<std::string>> body();
   asio::awaitable<void> answer(HttpReply reply);
-  // Fields that every answer to this request has, beside its own.
-  void add_fields(HttpFields fields);
+  // Fields that the answer to this request has beside its own; they add up.
+  void add_fields(const HttpFields& fields);
 
   // An HTTP/1.0 client cannot have a stream.
   [[nodiscard]] bool can_stream() const;

@@ -26,10 +26,12 @@ using Local = asio::local::stream_protocol;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 // After a failed accept (out of descriptors), so that the loop does not spin.
 constexpr std::chrono::milliseconds kPause{50};
-// Clients above the limit that are being told so at one time; further ones are just let go.
+// Clients above the limit that are being told so at one time; further ones wait at the door.
 constexpr std::size_t kMostTurnedAway = 32;
 // How long a client above the limit waits for a place.
 constexpr std::chrono::milliseconds kPatience{2000};
+// After which it looks again for a connection that has become unused meanwhile.
+constexpr std::chrono::milliseconds kMoment{250};
 // A client that asks again at once keeps its connection, whoever waits.
 constexpr std::chrono::milliseconds kSpared{1000};
 
@@ -98,14 +100,17 @@ struct HttpServer::State {
   std::size_t at_work = 0;  // coroutines that must end before we do
   bool stopping = false;
   asio::steady_timer pause;
-  asio::steady_timer place;  // cancelled when a connection has ended
+  asio::steady_timer place;  // for one more; cancelled when anybody has gone
   asio::steady_timer idle;
 
   void spawn(asio::awaitable<void> work, std::function<void()> ended);
   void arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler);
   void turn_away_one(std::unique_ptr<HttpStream> stream);
   [[nodiscard]] bool full() const { return connections.size() >= parts.limits.connections; }
+  // Nobody else can even be told.
+  [[nodiscard]] bool shut() const { return full() && turned_away >= kMostTurnedAway; }
   void let_one_go();
+  asio::awaitable<void> wait_a_moment();
   asio::awaitable<void> find_place();
 
   template <class Protocol, class Arrived>
@@ -121,6 +126,7 @@ void HttpServer::State::spawn(asio::awaitable<void> work, std::function<void()> 
                    // Nothing of ours throws; what a library threw ends this one connection.
                    if (thrown) parts.fault("a connection ended by an exception");
                    then();
+                   place.cancel();
                    if (--at_work == 0) idle.cancel();
                  });
 }
@@ -137,12 +143,10 @@ void HttpServer::State::arrived(std::unique_ptr<HttpStream> stream, const HttpHa
   spawn(here->serve(), [this, here] {
     connections.erase(here);
     parts.connections_changed(-1);
-    place.cancel();
   });
 }
 
 void HttpServer::State::turn_away_one(std::unique_ptr<HttpStream> stream) {
-  if (turned_away >= kMostTurnedAway) return;  // closed with the stream
   ++turned_away;
   constexpr int kUnavailable = 503;
   parts.answered(kUnavailable);
@@ -162,14 +166,19 @@ void HttpServer::State::let_one_go() {
   if (longest != nullptr) longest->drain();
 }
 
+// All doors wait by one timer, so nobody sets it anew while another waits.
+asio::awaitable<void> HttpServer::State::wait_a_moment() {
+  if (place.expiry() <= asio::steady_timer::clock_type::now()) place.expires_after(kMoment);
+  (void)co_await place.async_wait(kAwait);
+}
+
 // Returns when there is one, or when it has been waited for long enough. A connection whose client has left
 // is among those that end meanwhile: nobody may have looked at it yet.
 asio::awaitable<void> HttpServer::State::find_place() {
   const auto patience = platform::Deadline::after(kPatience);
   while (full() && !stopping && !patience.passed()) {
     let_one_go();
-    place.expires_after(std::min(kSpared, patience.left()));
-    (void)co_await place.async_wait(kAwait);
+    co_await wait_a_moment();
   }
 }
 
@@ -180,7 +189,8 @@ void HttpServer::State::take_waiting(asio::basic_socket_acceptor<Protocol>& acce
                                      bool told) {
   Ec ec;
   acceptor.non_blocking(true, ec);  // NOLINT(bugprone-unused-return-value)
-  for (std::size_t taken = 0; !ec && taken < parts.limits.connections && full() == told; ++taken) {
+  const auto goes_on = [&] { return full() == told && !shut(); };
+  for (std::size_t taken = 0; !ec && taken < parts.limits.connections && goes_on(); ++taken) {
     auto socket = acceptor.accept(ec);
     if (!ec) take(HttpSocket(std::move(socket)));
   }
@@ -190,6 +200,10 @@ template <class Protocol, class Arrived>
 asio::awaitable<void> HttpServer::State::accept_on(asio::basic_socket_acceptor<Protocol>& acceptor,
                                                    Arrived take) {
   while (!stopping) {
+    if (shut()) {
+      co_await wait_a_moment();
+      continue;
+    }
     auto [ec, socket] = co_await acceptor.async_accept(kAwait);
     if (stopping) break;
     if (!ec) {

@@ -22,6 +22,8 @@ class PlainStream : public HttpStream {
     co_return ec ? 0 : count;
   }
 
+  asio::awaitable<void> left() override { (void)co_await socket_.async_wait(HttpSocket::wait_error, kAwait); }
+
   asio::awaitable<bool> write(std::string_view bytes) override {
     const auto [ec, count] = co_await asio::async_write(socket_, asio::buffer(bytes), kAwait);
     co_return !ec;

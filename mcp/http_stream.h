@@ -30,6 +30,8 @@ class HttpStream {
   virtual asio::awaitable<bool> begin() = 0;
   // At least one byte, or none at the end.
   virtual asio::awaitable<std::size_t> read_some(std::span<char> into) = 0;
+  // For after the end of reading: until the other side is known to read no more, or until close().
+  virtual asio::awaitable<void> left() = 0;
   // The bytes must stay until it is done.
   virtual asio::awaitable<bool> write(std::string_view bytes) = 0;
   // Tells the other side that nothing more will come.

@@ -36,6 +36,10 @@ class TlsStream : public HttpStream {
     co_return ec ? 0 : count;
   }
 
+  asio::awaitable<void> left() override {
+    (void)co_await stream_.next_layer().async_wait(HttpSocket::wait_error, kAwait);
+  }
+
   asio::awaitable<bool> write(std::string_view bytes) override {
     const auto [ec, count] = co_await asio::async_write(stream_, asio::buffer(bytes), kAwait);
     co_return !ec;

@@ -3,14 +3,16 @@
 import http.client
 import json
 import os
+import select
 import signal
 import socket
 import ssl
 import subprocess
+import time
 import unittest
 
 from front_case import envelope
-from harness import BIN, FRONT, PATIENCE, strict_json
+from harness import BIN, FRONT, PATIENCE, modern_meta, strict_json
 from http_case import Answer, HttpTestCase, McpHttp, modern, modern_headers, read_answer, request
 
 MIB = 1 << 20
@@ -113,6 +115,37 @@ class Connections(HttpTestCase):
             self.assertIn(read_answer(client).status, (400, 413))
         self.assertEqual(self.post(self.connect(front), request("ping")).status, 200)
 
+    def test_whose_client_has_said_all_carry_every_answer(self):
+        client = self.raw(self.run_http())
+        client.sendall(b"".join(self.raw_post(request("ping", id=n)) for n in range(3)))
+        client.shutdown(socket.SHUT_WR)
+        text = client.makefile("rb").read()
+        self.assertEqual(text.count(b"HTTP/1.1 200 OK\r\n"), 3)
+
+    def test_keep_after_a_refusal_whose_body_was_read(self):
+        connection = self.connect(self.run_http())
+        self.post(connection, request("ping"))
+        first = connection.sock.getsockname()
+        for message, headers, status in (
+            (b"{", {}, 400),
+            ({}, {}, 400),
+            ([], {}, 400),
+            (modern("tools/list"), {}, 400),
+            (modern("made/up"), modern_headers("made/up"), 404),
+            (request("made/up"), {}, 200),
+        ):
+            answer = self.post(connection, message, headers)
+            self.assertEqual((answer.status, answer.headers["Connection"]), (status, "keep-alive"))
+            self.assertEqual(self.post(connection, request("ping")).status, 200)
+        self.assertEqual(connection.sock.getsockname(), first)
+
+    def test_are_not_told_to_go_on_by_who_would_not_understand(self):
+        client = self.raw(self.run_http())
+        whole = self.raw_post(request("ping"), {"Expect": "100-continue"}).replace(b"HTTP/1.1", b"HTTP/1.0")
+        client.sendall(whole.split(b"\r\n\r\n", 1)[0] + b"\r\n\r\n")
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(client.makefile("rb").read(), b"")
+
     def test_of_http_1_0_end_with_the_answer(self):
         client = self.raw(self.run_http())
         client.sendall(self.raw_post(request("ping")).replace(b"HTTP/1.1", b"HTTP/1.0"))
@@ -145,6 +178,87 @@ class Connections(HttpTestCase):
         self.assertLessEqual(count(), before)
 
 
+class HalfClosed(HttpTestCase):
+    """Clients that have said all they will and wait for the answer, and those that look the same and are gone."""
+
+    def setUp(self):
+        super().setUp()
+        self.bridge = self.run_bridge()
+        self.front = self.run_http()
+
+    def half_closed(self, message, headers=None):
+        client = self.start_post(self.front, message, headers)
+        call = self.bridge.expect_request()
+        client.shutdown(socket.SHUT_WR)
+        # Whatever the front makes of the end it has made when it has sent this.
+        self.assertEqual(client.recv(12, socket.MSG_PEEK), b"HTTP/1.1 100")
+        return client, call
+
+    def test_get_their_answers(self):
+        for message, headers in (
+            (request("tools/call", **PUSH), {}),
+            (modern("tools/call", **PUSH), modern_headers("tools/call", "push_repo")),
+        ):
+            client, call = self.half_closed(message, headers)
+            self.bridge.succeed(call, envelope("push_repo", {}))
+            answer = read_answer(client)
+            self.assertEqual((answer.status, answer.headers["Connection"]), (200, "close"))
+            self.assertFalse(answer.json()["result"]["isError"])
+            self.assertEqual(client.recv(1), b"")
+            self.bridge.expect("closed")
+
+    def test_get_their_streams(self):
+        message = request("tools/call", **PUSH, _meta=modern_meta(progressToken="t"))
+        client = self.start_post(self.front, message, modern_headers("tools/call", "push_repo"))
+        call = self.bridge.expect_request()
+        self.bridge.progress(call, 5000)
+        stream = client.makefile("rb")
+        while not (line := stream.readline()).startswith(b"data: "):
+            self.assertTrue(line)
+        client.shutdown(socket.SHUT_WR)
+        while not (line := stream.readline()).startswith(b": "):
+            self.assertTrue(line)
+        self.bridge.succeed(call, envelope("push_repo", {}))
+        self.assertIn(b'"structuredContent"', stream.read())
+        self.bridge.expect("closed")
+
+    def test_that_leave_later_are_noticed(self):
+        message = request("tools/call", **PUSH, _meta=modern_meta())
+        client, _ = self.half_closed(message, modern_headers("tools/call", "push_repo"))
+        # Unread bytes make of this end a reset.
+        client.close()
+        self.bridge.expect("cancel")
+
+    def test_of_http_1_0_count_as_gone(self):
+        client = socket.create_connection(self.front.http, timeout=PATIENCE)
+        self.addCleanup(client.close)
+        message = self.raw_post(modern("tools/call", **PUSH), modern_headers("tools/call", "push_repo"))
+        client.sendall(message.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        self.bridge.expect_request()
+        client.shutdown(socket.SHUT_WR)
+        self.bridge.expect("cancel")
+
+    def test_of_the_local_socket_are_told_apart_too(self):
+        path = self.place.path / "front" / "mcp.sock"
+        self.run_http("--unix", path)
+        message = self.raw_post(modern("tools/call", **PUSH), modern_headers("tools/call", "push_repo"))
+        for leaves in (False, True):
+            with self.subTest(leaves=leaves), socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(PATIENCE)
+                client.connect(str(path))
+                client.sendall(message)
+                call = self.bridge.expect_request()
+                client.shutdown(socket.SHUT_WR)
+                self.assertEqual(client.recv(12, socket.MSG_PEEK), b"HTTP/1.1 100")
+                if leaves:
+                    client.close()
+                    self.bridge.expect("cancel")
+                self.bridge.succeed(call, envelope("push_repo", {}))
+                if not leaves:
+                    self.assertEqual(read_answer(client).status, 200)
+                self.bridge.expect("closed")
+
+
 class SlowClients(HttpTestCase):
     limits = {"read_seconds": 1, "write_seconds": 1, "idle_seconds": 1}
 
@@ -157,6 +271,12 @@ class SlowClients(HttpTestCase):
         self.client.sendall(b"POST /mcp HTTP/1.1\r\nHost: ")
         answer = read_answer(self.client)
         self.assertEqual((answer.status, answer.code()), (408, -32600))
+
+    def test_with_a_header_have_no_more_time_for_sending_a_little_of_it(self):
+        self.client.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
+        while not select.select([self.client], [], [], 0.1)[0]:
+            self.client.sendall(b"X: y\r\n")
+        self.assertEqual(read_answer(self.client).status, 408)
 
     def test_with_a_body_are_told(self):
         self.client.sendall(self.raw_post(request("ping"))[:-1])
@@ -227,6 +347,39 @@ class FewDescriptors(HttpTestCase):
         for call in [event for event in (bridge.expect_any() for _ in range(200)) if event["event"] == "request"]:
             bridge.succeed(call, envelope("push_repo", {}))
         self.assertEqual([read_answer(client).status for client in clients], [200] * 100)
+
+
+class ManyAtOnce(HttpTestCase):
+    limits = {"connections": 8, "idle_seconds": 60, "read_seconds": 60}
+
+    def test_that_are_idle_or_slow_keep_nobody_out_below_the_limit(self):
+        front = self.run_http()
+        for n in range(7):
+            client = socket.create_connection(front.http, timeout=PATIENCE)
+            self.addCleanup(client.close)
+            client.sendall((b"", b"POST /mcp HT", self.raw_post(request("ping"))[:-1])[n % 3])
+        for _ in range(3):
+            began = time.monotonic()
+            connection = self.connect(front)
+            self.assertEqual(self.post(connection, request("ping"), {"Connection": "close"}).status, 200)
+            self.assert_prompt(began)
+
+    def test_above_the_limit_are_each_told(self):
+        front = self.run_http()
+        kept = [self.connect(front) for _ in range(8)]
+        for connection in kept:
+            self.assertEqual(self.post(connection, request("ping")).status, 200)
+        # Silent ones hold all the places of those who are being told, for a while.
+        for _ in range(40):
+            self.addCleanup(socket.create_connection(front.http, timeout=PATIENCE).close)
+        for client in [self.start_post(front, request("ping")) for _ in range(100)]:
+            answer = read_answer(client)
+            self.assertEqual((answer.status, answer.headers["Retry-After"]), (503, "5"))
+        last = kept.pop().sock
+        last.sendall(self.raw_post(request("ping"), {"Connection": "close"}))
+        while last.recv(4096):
+            pass
+        self.assertEqual(self.post(self.connect(front), request("ping")).status, 200)
 
 
 class End(HttpTestCase):

@@ -1,8 +1,10 @@
 // A client's bytes on one connection, in pieces: whatever they are, what comes back is a row of whole
 // answers, each refusal has a body of JSON, and the connection ends.
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <cstring>
@@ -18,7 +20,10 @@ constexpr std::size_t kMaxBodyBytes = 4096;
 
 class Pieces : public mcp::HttpStream {
  public:
-  Pieces(std::string_view bytes, std::string& written) : bytes_(bytes), written_(&written) {}
+  Pieces(const asio::any_io_executor& executor, std::string_view bytes, std::string& written)
+      : bytes_(bytes), written_(&written), stays_(executor) {
+    stays_.expires_at(asio::steady_timer::time_point::max());
+  }
 
   asio::awaitable<bool> begin() override { co_return true; }
   // The first byte of each piece says how long it is.
@@ -31,16 +36,24 @@ class Pieces : public mcp::HttpStream {
     bytes_.remove_prefix(count);
     co_return count;
   }
+  // Only its sending ends; it reads to the last.
+  asio::awaitable<void> left() override {
+    if (!closed_) (void)co_await stays_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
   asio::awaitable<bool> write(std::string_view bytes) override {
     written_->append(bytes);
     co_return !closed_;
   }
   void end_writing() override {}
-  void close() override { closed_ = true; }
+  void close() override {
+    closed_ = true;
+    stays_.cancel();
+  }
 
  private:
   std::string_view bytes_;
   std::string* written_;
+  asio::steady_timer stays_;
   bool closed_ = false;
 };
 
@@ -99,7 +112,7 @@ void one_input(std::string_view bytes) {
   {
     mcp::HttpConnection connection(
         io.get_executor(),
-        {.stream = std::make_unique<Pieces>(bytes, written),
+        {.stream = std::make_unique<Pieces>(io.get_executor(), bytes, written),
          .handler = front.for_local_socket({.login = "someone", .mode = "unix", .write = true}),
          .limits = {},
          .max_body_bytes = kMaxBodyBytes,
