@@ -58,7 +58,7 @@ class BridgeCall {
         options_(std::move(options)),
         request_(std::move(request)),
         handlers_(std::move(handlers)),
-        latest_(Deadline::after(options_.answer_limit)) {}
+        latest_(Deadline::after(options_.answer_limit - handlers_.waited)) {}
 
   static asio::awaitable<void> run(std::shared_ptr<BridgeCall> call) {
     co_await asio::post(call->executor_, asio::use_awaitable);

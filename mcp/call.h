@@ -15,6 +15,7 @@ namespace repobridge::mcp {
 struct CallHandlers {
   std::function<void(const wire::Progress&)> progress;
   std::function<void(Result<wire::Outcome>)> ended;
+  std::chrono::milliseconds waited{0};  // of the time within which it must be answered
 };
 
 // Asks the bridge to end the call; may be called at any time, after the end too.

@@ -1,9 +1,11 @@
 #include "mcp/http_front.h"
 
+#include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "mcp/tool_call.h"
 #include "policy/codes.h"
@@ -13,7 +15,8 @@ namespace {
 
 using platform::Deadline;
 
-// Beside the longest that a call is waited for by default it leaves an answer within 45 seconds.
+// How long a call waits for its turn. Beside the longest that a call is waited for by default it leaves an
+// answer within 45 seconds.
 constexpr std::chrono::seconds kTurnLimit{4};
 
 HttpReply json_reply(int status, const Json& body) {
@@ -32,7 +35,7 @@ HttpReply challenge_reply(const Challenge& challenge) {
 // What lets a browser hand an answer to a page whose origin was allowed.
 HttpFields for_page_of(const std::string& origin) {
   return {{"Access-Control-Allow-Origin", origin},
-          {"Access-Control-Expose-Headers", "WWW-Authenticate"},
+          {"Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate"},
           {"Vary", "Origin"}};
 }
 
@@ -50,17 +53,11 @@ HttpReply preflight_reply() {
                               {"Access-Control-Max-Age", "600"}}};
 }
 
-// A message as the whole answer, in a form that the client takes.
-asio::awaitable<void> answer_with(HttpConnection& connection, Json message) {
-  const Accepts accepts = accepts_of(connection.head().field("Accept"));
-  if (accepts.json || !connection.can_stream()) {
-    constexpr int kOk = 200;
-    co_await connection.answer(json_reply(kOk, message));
-    co_return;
-  }
-  co_await connection.begin_stream();
-  co_await connection.send_event(policy::dump_json(message));
-  co_await connection.end_stream();
+bool wants_to_write(const RpcInput& input) {
+  return std::ranges::any_of(input.items, [](const RpcItem& item) {
+    const auto* request = item ? std::get_if<RpcRequest>(&*item) : nullptr;
+    return request != nullptr && asks_to_write(*request);
+  });
 }
 
 // The code of a tool's refusal, for the count.
@@ -76,32 +73,58 @@ std::string code_of(const Result<wire::Outcome>& outcome) {
 
 }  // namespace
 
-// A call that the bridge is at, shared by who waits for it and by the handlers through which it is heard of.
+// A call that waits for its turn, was passed on to the bridge, or was refused on its way there.
 struct HttpFront::LiveCall {
+  std::size_t place = 0;  // of its answer among those of its POST
+  RpcId id;
+  Era era = Era::legacy;
+  std::string tool;
   std::optional<ProgressNotes> notes;
-  std::deque<Json> news;
+  std::shared_ptr<CallerTurns::Turn> turn;         // until its end
+  std::shared_ptr<LegacySessions::Place> session;  // where it can be cancelled, until its end
+  std::optional<PassedCall> waiting;               // for its turn
+  bool passed_on = false;
   std::optional<Result<wire::Outcome>> outcome;
-  std::function<void()> wake;  // who waits for it
 };
 
-// The answer to a call: JSON, unless something is to be told before its end to who takes a stream.
+// What is heard of the calls of one POST, shared by who waits for them and by their handlers, which may
+// outlive it.
+struct HttpFront::Exchange {
+  std::function<void()> wake;  // who waits
+  std::deque<LiveCall> calls;  // each stays where it is
+  std::deque<Json> news;
+  std::size_t at_work = 0;  // or waiting for that
+
+  void end(LiveCall& call, Result<wire::Outcome> outcome) {
+    call.outcome = std::move(outcome);
+    call.waiting.reset();
+    call.turn.reset();
+    call.session.reset();
+    --at_work;
+    wake();
+  }
+};
+
+// The answer to a POST: JSON, unless something is to be told before its end to who takes a stream, or who
+// takes nothing else.
 class HttpFront::Telling {
  public:
-  Telling(HttpConnection& connection, bool asked_for_progress) : connection_(&connection) {
-    const Accepts accepts = accepts_of(connection.head().field("Accept"));
-    may_stream_ = accepts.events && connection.can_stream() && (asked_for_progress || !accepts.json);
+  Telling(HttpConnection& connection, std::shared_ptr<Exchange> exchange)
+      : connection_(&connection),
+        exchange_(std::move(exchange)),
+        accepts_(accepts_of(connection.head().field("Accept"))) {
+    const bool asked = std::ranges::any_of(exchange_->calls, [](const auto& call) { return !!call.notes; });
+    may_stream_ = accepts_.events && connection.can_stream() && (asked || !accepts_.json);
   }
-
-  [[nodiscard]] bool may_stream() const { return may_stream_; }
-  void listen_to(std::shared_ptr<LiveCall> live) { live_ = std::move(live); }
 
   // Whether there was any.
   asio::awaitable<bool> tell_news() {
-    const bool some = may_stream_ && !live_->news.empty();
-    while (may_stream_ && !live_->news.empty()) {
+    if (!may_stream_) exchange_->news.clear();
+    const bool some = !exchange_->news.empty();
+    while (!exchange_->news.empty()) {
       co_await begin();
-      std::string note = policy::dump_json(live_->news.front());
-      live_->news.pop_front();
+      std::string note = policy::dump_json(exchange_->news.front());
+      exchange_->news.pop_front();
       co_await connection_->send_event(std::move(note));
     }
     co_return some;
@@ -113,12 +136,16 @@ class HttpFront::Telling {
     co_await connection_->send_comment("keepalive");
   }
 
-  asio::awaitable<void> finish(Json message) {
-    if (!begun_) {
-      co_await answer_with(*connection_, std::move(message));
+  asio::awaitable<void> finish(Json::array_t answers, bool batch) {
+    const bool as_json = !begun_ && (accepts_.json || !connection_->can_stream());
+    if (as_json) {
+      constexpr int kOk = 200;
+      const Json body = batch ? Json(std::move(answers)) : std::move(answers.front());
+      co_await connection_->answer(json_reply(kOk, body));
       co_return;
     }
-    co_await connection_->send_event(policy::dump_json(message));
+    co_await begin();
+    for (const Json& answer : answers) co_await connection_->send_event(policy::dump_json(answer));
     co_await connection_->end_stream();
   }
 
@@ -128,9 +155,49 @@ class HttpFront::Telling {
   }
 
   HttpConnection* connection_;
-  std::shared_ptr<LiveCall> live_;
+  std::shared_ptr<Exchange> exchange_;
+  Accepts accepts_;
   bool may_stream_ = false;
   bool begun_ = false;
+};
+
+// One POST that has come down the whole ladder.
+class HttpFront::Post {
+ public:
+  Post(HttpFront& front, HttpConnection& connection, Access access)
+      : front_(&front),
+        connection_(&connection),
+        access_(std::move(access)),
+        session_(connection.head().field("Mcp-Session-Id")),
+        exchange_(std::make_shared<Exchange>(Exchange{.wake = connection.waker()})),
+        turn_limit_(Deadline::after(kTurnLimit)) {}
+
+  asio::awaitable<void> carry_out(RpcInput input);
+
+ private:
+  void take(RpcItem item);
+  void take(RpcRequest request);
+  void take(const RpcNotification& notification);
+  void start(RpcId id, PassedCall passed);
+  void begin_calls(bool waited_long);
+  void begin(LiveCall& call);
+  CancelCall pass_on(LiveCall& call, wire::Request request);
+  static void give_up(const std::weak_ptr<Exchange>& exchange, LiveCall& call);
+  void leave();
+  [[nodiscard]] bool any_waits() const;
+  void give_session();
+  asio::awaitable<bool> accompany(Telling& telling);
+  void answer_calls();
+
+  HttpFront* front_;
+  HttpConnection* connection_;
+  Access access_;
+  std::optional<std::string> session_;
+  std::shared_ptr<Exchange> exchange_;
+  Deadline turn_limit_;
+  Json::array_t answers_;
+  // Not in the exchange, which handlers hold: nothing may hold itself.
+  std::vector<CancelCall> cancels_when_left_;
 };
 
 HttpFront::HttpFront(Parts parts)
@@ -190,118 +257,170 @@ asio::awaitable<void> HttpFront::serve(HttpConnection& connection, const CheckAc
   }
   const auto body = co_await connection.body();
   if (!body) co_return;  // answered already, or nobody is there
-  const auto message = read_message(*body);
-  asked.message = &message;
+  auto input = read_input(*body);
+  asked.input = &input;
   refused = refuse(Stage::message, asked);
   if (refused) {
     co_await connection.answer(*std::move(refused));
     co_return;
   }
-  const auto* request = std::get_if<RpcRequest>(&*message);
-  if (request == nullptr) {
+  if (!access->write && access->for_write && wants_to_write(*input)) {
+    co_await connection.answer(challenge_reply(*access->for_write));
+    co_return;
+  }
+  Post post(*this, connection, *std::move(access));
+  co_await post.carry_out(*std::move(input));
+}
+
+asio::awaitable<void> HttpFront::Post::carry_out(RpcInput input) {
+  for (RpcItem& item : input.items) take(std::move(item));
+  if (answers_.empty()) {
     HttpReply taken{.status = 202};
-    co_await connection.answer(std::move(taken));
+    co_await connection_->answer(std::move(taken));
     co_return;
   }
-  co_await carry_out(connection, *request, *std::move(access));
+  Telling telling(*connection_, exchange_);
+  const bool stayed = co_await accompany(telling);
+  if (!stayed) co_return leave();
+  answer_calls();
+  co_await telling.finish(std::move(answers_), input.batch);
 }
 
-asio::awaitable<void> HttpFront::carry_out(HttpConnection& connection, RpcRequest request, Access access) {
-  if (!access.write && access.for_write && asks_to_write(request)) {
-    co_await connection.answer(challenge_reply(*access.for_write));
-    co_return;
+void HttpFront::Post::take(RpcItem item) {
+  if (!item) {
+    answers_.push_back(error_message(item.error().id, item.error().error));
+  } else if (auto* request = std::get_if<RpcRequest>(&*item)) {
+    take(std::move(*request));
+  } else if (const auto* notification = std::get_if<RpcNotification>(&*item)) {
+    take(*notification);
   }
-  auto reply = parts_.server.answer(request, access.write ? Rights::write : Rights::look);
+}
+
+void HttpFront::Post::take(const RpcNotification& notification) {
+  const bool modern = claim_of(notification.method, notification.params).modern;
+  if (modern || notification.method != "notifications/cancelled") return;
+  front_->sessions_.cancel(access_.login, session_, cancelled_id(notification.params));
+}
+
+void HttpFront::Post::take(RpcRequest request) {
+  auto reply = front_->parts_.server.answer(request, access_.write ? Rights::write : Rights::look);
   if (auto* passed = std::get_if<PassedCall>(&reply)) {
-    co_await call(connection, std::move(request.id), std::move(*passed), std::move(access));
-    co_return;
+    start(std::move(request.id), std::move(*passed));
+  } else if (auto* result = std::get_if<Json>(&reply)) {
+    if (request.method == "initialize") give_session();
+    answers_.push_back(result_message(request.id, std::move(*result)));
+  } else {
+    answers_.push_back(error_message(request.id, std::get<RpcError>(reply)));
   }
-  auto* result = std::get_if<Json>(&reply);
-  Json message = result != nullptr ? result_message(request.id, std::move(*result))
-                                   : error_message(request.id, std::get<RpcError>(reply));
-  co_await answer_with(connection, std::move(message));
 }
 
-// Held as long as the call is at work. One that has not begun is for nobody: the client left, or waited long.
-asio::awaitable<HttpFront::Turn> HttpFront::turn_of(HttpConnection& connection, std::string login) {
-  auto turn = turns_.take(login, connection.waker());
-  const auto patience = Deadline::after(kTurnLimit);
-  while (!turn->begun() && !patience.passed() && !connection.gone()) co_await connection.wait(patience);
-  co_return turn;
+void HttpFront::Post::give_session() {
+  auto id = front_->sessions_.new_id(access_.login);
+  if (id) connection_->add_fields({{"Mcp-Session-Id", *std::move(id)}});
 }
 
-// Nothing to cancel when it could not be started; then the outcome says why.
-CancelCall HttpFront::start(const std::shared_ptr<LiveCall>& live, PassedCall passed, const Access& access,
-                            Turn turn) {
-  const std::string tool = passed.tool;
-  if (!turn->begun()) {
-    live->outcome = policy::refuse(policy::codes::kTooManyCallsAtOnce,
-                                   "as many calls of this caller are at work as may be; await an answer",
-                                   Json{{"limit", parts_.limits.calls_at_once_per_caller}});
-    parts_.metrics.call_refused(tool, code_of(*live->outcome));
-    return nullptr;
+void HttpFront::Post::start(RpcId id, PassedCall passed) {
+  LiveCall& call = exchange_->calls.emplace_back(LiveCall{.place = answers_.size(),
+                                                          .id = std::move(id),
+                                                          .era = passed.era,
+                                                          .tool = passed.tool,
+                                                          .notes = notes_of(passed)});
+  answers_.emplace_back();
+  call.turn = front_->turns_.take(access_.login, exchange_->wake);
+  if (call.era == Era::legacy) call.session = front_->sessions_.place_for(access_.login, session_, call.id);
+  if (call.session) {
+    call.session->set([exchange = std::weak_ptr(exchange_), &call] { give_up(exchange, call); });
   }
-  auto request = wire_request(std::move(passed), {.login = access.login, .mode = access.mode});
-  if (!request) {
-    live->outcome = fail(std::move(request).error());
-    return nullptr;
+  call.waiting = std::move(passed);
+  ++exchange_->at_work;
+}
+
+// Those whose turn it is, and in the end those that cannot have one.
+void HttpFront::Post::begin_calls(bool waited_long) {
+  Parts& parts = front_->parts_;
+  for (LiveCall& call : exchange_->calls) {
+    if (!call.waiting) continue;
+    if (call.turn->begun()) {
+      begin(call);
+    } else if (waited_long) {
+      exchange_->end(call, policy::refuse(policy::codes::kTooManyCallsAtOnce,
+                                          "as many calls of this caller are at work as may be; await an answer",
+                                          Json{{"limit", parts.limits.calls_at_once_per_caller}}));
+      parts.metrics.call_refused(call.tool, code_of(*call.outcome));
+    }
   }
+}
+
+// One that waits is not passed on any more.
+void HttpFront::Post::give_up(const std::weak_ptr<Exchange>& exchange, LiveCall& call) {
+  const auto there = exchange.lock();
+  if (!there || !call.waiting) return;
+  there->end(call, policy::refuse(policy::codes::kCallCancelled, "the call was cancelled before it began"));
+}
+
+// One that cannot be passed on has its outcome at once.
+void HttpFront::Post::begin(LiveCall& call) {
+  auto request = wire_request(*std::move(call.waiting), {.login = access_.login, .mode = access_.mode});
+  call.waiting.reset();
+  if (!request) return exchange_->end(call, fail(std::move(request).error()));
+  auto cancel = pass_on(call, *std::move(request));
+  if (call.era == Era::modern) cancels_when_left_.push_back(std::move(cancel));
+}
+
+CancelCall HttpFront::Post::pass_on(LiveCall& call, wire::Request request) {
   const auto began = std::chrono::steady_clock::now();
-  parts_.metrics.call_began();
-  return parts_.start_call(
-      *std::move(request),
-      CallHandlers{
-          .progress =
-              [live](const wire::Progress& progress) {
-                auto note = live->notes ? live->notes->next(progress) : std::nullopt;
-                if (!note) return;
-                live->news.push_back(*std::move(note));
-                live->wake();
-              },
-          .ended =
-              [live, turn = std::move(turn), tool, began, &metrics = parts_.metrics](auto outcome) mutable {
-                const auto took = std::chrono::steady_clock::now() - began;
-                metrics.call_ended(tool, code_of(outcome), took);
-                live->outcome = std::move(outcome);
-                turn.reset();
-                live->wake();
-              }});
+  call.passed_on = true;
+  front_->parts_.metrics.call_began();
+  const auto note = [exchange = exchange_, &call](const wire::Progress& progress) {
+    auto next = call.notes ? call.notes->next(progress) : std::nullopt;
+    if (!next) return;
+    exchange->news.push_back(*std::move(next));
+    exchange->wake();
+  };
+  const auto end = [exchange = exchange_, &call, began, &metrics = front_->parts_.metrics](auto outcome) {
+    metrics.call_ended(call.tool, code_of(outcome), std::chrono::steady_clock::now() - began);
+    exchange->end(call, std::move(outcome));
+  };
+  const std::chrono::milliseconds waited = kTurnLimit - turn_limit_.left();
+  auto cancel = front_->parts_.start_call(std::move(request),
+                                          CallHandlers{.progress = note, .ended = end, .waited = waited});
+  if (call.session) call.session->set(cancel);
+  return cancel;
 }
 
-// Until the call has ended; false when its client left before.
-asio::awaitable<bool> HttpFront::accompany(HttpConnection& connection, const LiveCall& call,
-                                           Telling& telling) const {
-  auto silence = Deadline::after(parts_.limits.keepalive);
-  while (!call.outcome) {
-    co_await connection.wait(silence);
-    if (connection.gone()) co_return false;
+// Those that wait go with the client.
+void HttpFront::Post::leave() {
+  for (LiveCall& call : exchange_->calls) give_up(exchange_, call);
+  for (const auto& cancel : cancels_when_left_) cancel();
+}
+
+bool HttpFront::Post::any_waits() const {
+  return std::ranges::any_of(exchange_->calls, [](const auto& call) { return call.waiting.has_value(); });
+}
+
+// Until each call has ended; false when the client left before.
+asio::awaitable<bool> HttpFront::Post::accompany(Telling& telling) {
+  const auto keepalive = front_->parts_.limits.keepalive;
+  auto silence = Deadline::after(keepalive);
+  for (;;) {
+    begin_calls(turn_limit_.passed());
+    if (exchange_->at_work == 0) co_return true;
+    const bool turn_first = any_waits() && turn_limit_.at() < silence.at();
+    co_await connection_->wait(turn_first ? turn_limit_ : silence);
+    if (connection_->gone()) co_return false;
     const bool told = co_await telling.tell_news();
     if (!told && !silence.passed()) continue;
     if (!told) co_await telling.show_life();
-    silence = Deadline::after(parts_.limits.keepalive);
+    silence = Deadline::after(keepalive);
   }
-  co_return true;
 }
 
-asio::awaitable<void> HttpFront::call(HttpConnection& connection, RpcId id, PassedCall passed,
-                                      Access access) {
-  auto turn = co_await turn_of(connection, access.login);
-  if (connection.gone() && !turn->begun()) co_return;
-  const Era era = passed.era;
-  Telling telling(connection, passed.progress_token.has_value());
-  const auto live = std::make_shared<LiveCall>(LiveCall{.wake = connection.waker()});
-  if (telling.may_stream()) live->notes = notes_of(passed);
-  telling.listen_to(live);
-  // Not in the live call, whose handlers hold it: nothing may hold itself.
-  const CancelCall cancel = start(live, std::move(passed), access, std::move(turn));
-  const bool stayed = co_await accompany(connection, *live, telling);
-  if (!stayed) {
-    if (era == Era::modern && !live->outcome) cancel();
-    co_return;
+void HttpFront::Post::answer_calls() {
+  const Parts& parts = front_->parts_;
+  for (const LiveCall& call : exchange_->calls) {
+    if (call.passed_on && !*call.outcome) parts.report(call.outcome->error());
+    answers_[call.place] = result_message(call.id, parts.server.call_result(call.era, *call.outcome));
   }
-  if (cancel && !*live->outcome) parts_.report(live->outcome->error());
-  Json message = result_message(id, parts_.server.call_result(era, *live->outcome));
-  co_await telling.finish(std::move(message));
 }
 
 }  // namespace repobridge::mcp

@@ -17,7 +17,7 @@ using Fault = std::optional<std::string>;
 
 constexpr std::array kLoopbackNames = {"localhost", "127.0.0.1", "[::1]"};
 
-// What the rungs ask of a message.
+// What the rungs ask of a message; of a batch they ask nothing, but whether it may come at all.
 struct Content {
   std::string_view method;
   const Json* params = nullptr;
@@ -26,10 +26,12 @@ struct Content {
 };
 
 Content content_of(const Asked& asked) {
-  if (const auto* request = std::get_if<RpcRequest>(&**asked.message)) {
+  if ((*asked.input)->batch) return {};
+  const RpcMessage& message = *(*asked.input)->items.front();
+  if (const auto* request = std::get_if<RpcRequest>(&message)) {
     return {.method = request->method, .params = &request->params, .id = request->id, .request = true};
   }
-  if (const auto* notification = std::get_if<RpcNotification>(&**asked.message)) {
+  if (const auto* notification = std::get_if<RpcNotification>(&message)) {
     return {.method = notification->method, .params = &notification->params};
   }
   return {};
@@ -104,14 +106,21 @@ Fault announces_too_much(const Asked& asked) {
 // --- what the body is
 
 Fault not_json(const Asked& asked) {
-  if (*asked.message || asked.message->error().error.code != RpcError::kParseError) return std::nullopt;
-  return asked.message->error().error.message;
+  if (*asked.input || asked.input->error().error.code != RpcError::kParseError) return std::nullopt;
+  return asked.input->error().error.message;
 }
 
 Fault not_a_message(const Asked& asked) {
-  if (!*asked.message) return asked.message->error().error.message;
-  if (!std::holds_alternative<RpcResponse>(**asked.message)) return std::nullopt;
+  if (!*asked.input) return asked.input->error().error.message;
+  const RpcInput& input = **asked.input;
+  if (input.batch || !std::holds_alternative<RpcResponse>(*input.items.front())) return std::nullopt;
   return "the message must be a request or a notification";
+}
+
+Fault batch_not_taken(const Asked& asked) {
+  if (!(*asked.input)->batch) return std::nullopt;
+  const auto header = asked.head.field("MCP-Protocol-Version");
+  return batch_fault(**asked.input, header ? std::string_view(*header) : kBatchRevision);
 }
 
 // --- which era it belongs to
@@ -190,7 +199,7 @@ Fault other_name_in_header(const Asked& asked) {
 
 Fault unknown_method(const Asked& asked) {
   if (!is_modern_request(asked)) return std::nullopt;
-  const auto decision = decide(*std::get_if<RpcRequest>(&**asked.message));
+  const auto decision = decide(std::get<RpcRequest>(*(*asked.input)->items.front()));
   if (decision || decision.error().code != RpcError::kMethodNotFound) return std::nullopt;
   return decision.error().message;
 }
@@ -217,6 +226,7 @@ constexpr std::array kLadder{
     // Here the body is read: 408, 413.
     Rung{Stage::message, 400, RpcError::kParseError, not_json},
     Rung{Stage::message, 400, RpcError::kInvalidRequest, not_a_message},
+    Rung{Stage::message, 400, RpcError::kInvalidRequest, batch_not_taken},
     Rung{Stage::message, 400, RpcError::kInvalidParams, header_alone_is_modern},
     Rung{Stage::message, 400, RpcError::kInvalidRequest, unknown_legacy_revision},
     Rung{Stage::message, 400, RpcError::kInvalidParams, malformed_envelope},
@@ -230,8 +240,8 @@ constexpr std::array kLadder{
 };
 
 RpcId id_of(const Asked& asked) {
-  if (asked.message == nullptr) return nullptr;
-  return *asked.message ? content_of(asked).id : asked.message->error().id;
+  if (asked.input == nullptr) return nullptr;
+  return *asked.input ? content_of(asked).id : asked.input->error().id;
 }
 
 HttpReply refusal(const Rung& rung, std::string message, const Asked& asked) {

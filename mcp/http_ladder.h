@@ -45,7 +45,7 @@ struct Asked {
   const HttpHead& head;
   const HostRules* hosts = nullptr;  // null: whoever got here came over a local socket
   std::size_t max_body_bytes = 0;
-  const tl::expected<RpcMessage, RpcFault>* message = nullptr;  // from stage message on
+  const tl::expected<RpcInput, RpcFault>* input = nullptr;  // from stage message on
 };
 
 std::optional<HttpReply> refuse(Stage stage, const Asked& asked);

@@ -24,15 +24,7 @@ tl::expected<RpcNotification, RpcFault> read_method_and_params(Json& message, co
   return read;
 }
 
-}  // namespace
-
-tl::expected<RpcMessage, RpcFault> read_message(std::string_view line) {
-  auto parsed = policy::parse_json(line);
-  if (!parsed) {
-    return Fault(RpcFault{.error = {.code = RpcError::kParseError, .message = parsed.error().what}});
-  }
-  Json& message = *parsed;
-  if (message.is_array()) return refuse_message(nullptr, "batches are not served; send one message a line");
+RpcItem read_item(Json message) {
   if (!message.is_object()) return refuse_message(nullptr, "a message must be an object");
 
   const auto found = message.find("id");
@@ -50,6 +42,31 @@ tl::expected<RpcMessage, RpcFault> read_message(std::string_view line) {
   if (!read) return Fault(std::move(read).error());
   if (id.is_null()) return *std::move(read);
   return RpcRequest{.id = id, .method = std::move(read->method), .params = std::move(read->params)};
+}
+
+tl::expected<RpcInput, RpcFault> read_batch(Json& elements) {
+  if (elements.empty()) return refuse_message(nullptr, "a batch must hold a message");
+  if (elements.size() > kMostInBatch) {
+    return refuse_message(nullptr, "a batch must hold at most " + std::to_string(kMostInBatch) + " messages");
+  }
+  RpcInput input{.batch = true};
+  for (Json& element : elements) input.items.push_back(read_item(std::move(element)));
+  return input;
+}
+
+}  // namespace
+
+tl::expected<RpcInput, RpcFault> read_input(std::string_view line) {
+  auto parsed = policy::parse_json(line);
+  if (!parsed) {
+    return Fault(RpcFault{.error = {.code = RpcError::kParseError, .message = parsed.error().what}});
+  }
+  if (parsed->is_array()) return read_batch(*parsed);
+  RpcItem item = read_item(*std::move(parsed));
+  if (!item) return Fault(std::move(item).error());
+  RpcInput input;
+  input.items.push_back(std::move(item));
+  return input;
 }
 
 Json result_message(const RpcId& id, Json result) {

@@ -1,9 +1,10 @@
-// JSON-RPC 2.0 as MCP uses it: one line of text is one message, or the error it deserves.
+// JSON-RPC 2.0 as MCP uses it: one line of text is one message or a batch of them, or the error it deserves.
 //
-// Promise: read_message() accepts exactly one request, notification or response and nothing beside it: no
-// batch, no null id, no duplicate key. An id is a string or a whole number and stays what it was: "1" is
-// not 1. Errors: -32700 for what is not JSON, -32600 for what is JSON and no message. Source: jsonrpc.org
-// specification; MCP "Base protocol".
+// Promise: a message is exactly one request, notification or response and nothing beside it: no null id, no
+// duplicate key. An id is a string or a whole number and stays what it was: "1" is not 1. A batch has 1 to
+// kMostInBatch elements, each a message or a fault of its own, and none of them a batch; who may send one
+// says revision.h. Errors: -32700 for what is not JSON, -32600 for what is JSON and no message. Source:
+// jsonrpc.org specification; MCP "Base protocol".
 #pragma once
 
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 #include <variant>
+#include <vector>
 
 #include "policy/json.h"
 
@@ -54,7 +56,16 @@ struct RpcFault {
   RpcError error;
 };
 
-tl::expected<RpcMessage, RpcFault> read_message(std::string_view line);
+using RpcItem = tl::expected<RpcMessage, RpcFault>;
+
+inline constexpr std::size_t kMostInBatch = 100;
+
+struct RpcInput {
+  bool batch = false;
+  std::vector<RpcItem> items;  // one message when it is no batch
+};
+
+tl::expected<RpcInput, RpcFault> read_input(std::string_view line);
 
 Json result_message(const RpcId& id, Json result);
 Json error_message(const RpcId& id, const RpcError& error);

@@ -80,6 +80,19 @@ tl::expected<Era, RpcError> era_of(const RpcRequest& request) {
   return Era::modern;
 }
 
+// What the revision of an element depends on; nothing for what is no message.
+struct Outline {
+  std::string_view method;
+  const Json* params = nullptr;
+};
+
+Outline outline_of(const RpcItem& item) {
+  if (!item) return {};
+  if (const auto* request = std::get_if<RpcRequest>(&*item)) return {request->method, &request->params};
+  const auto* notification = std::get_if<RpcNotification>(&*item);
+  return notification == nullptr ? Outline{} : Outline{notification->method, &notification->params};
+}
+
 Json capabilities() { return Json{{"tools", Json::object()}}; }
 
 }  // namespace
@@ -95,6 +108,19 @@ Claim claim_of(std::string_view method, const Json& params) {
   claim.version = named->get<std::string>();
   claim.served = std::ranges::find(kModernRevisions, claim.version) != kModernRevisions.end();
   return claim;
+}
+
+std::optional<std::string> batch_fault(const RpcInput& input, std::string_view revision) {
+  for (const RpcItem& item : input.items) {
+    const Outline outline = outline_of(item);
+    if (outline.params == nullptr) continue;
+    if (claim_of(outline.method, *outline.params).modern) return "a batch may hold no modern message";
+    if (outline.method == "initialize") return "initialize must not come in a batch";
+  }
+  if (revision == kBatchRevision) return std::nullopt;
+  return std::string("only revision ")
+      .append(kBatchRevision)
+      .append(" has batches; send one message at a time");
 }
 
 bool is_legacy_revision(std::string_view version) {

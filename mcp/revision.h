@@ -39,6 +39,11 @@ struct Claim {
 };
 Claim claim_of(std::string_view method, const Json& params);
 
+// The one revision that has batches; over HTTP it is what a request without a header means.
+inline constexpr std::string_view kBatchRevision = "2025-03-26";
+// Why a batch that came under `revision` is refused as a whole; nothing for one that is taken.
+std::optional<std::string> batch_fault(const RpcInput& input, std::string_view revision);
+
 bool is_legacy_revision(std::string_view version);
 bool names_modern_revision(std::string_view version);
 // The key without which a request is not modern.

@@ -180,6 +180,14 @@ class McpStdio(Program):
             return self._put_aside.pop(0)
         return self._read_line(timeout)
 
+    def read_batch(self, timeout=PATIENCE):
+        """The answers to a batch, which must be what comes next."""
+        line = self.lines.next(timeout)
+        assert line is not None, f"the server ended: {self.stderr()}"
+        answers = strict_json(line.decode("utf-8"))
+        assert isinstance(answers, list) and answers, line
+        return [self._check_message(answer) for answer in answers]
+
     def answer(self, id, timeout=PATIENCE):
         """The answer to the request; what comes before it is kept for read()."""
         while True:
@@ -238,14 +246,17 @@ class McpStdio(Program):
         assert line is not None, f"the server ended: {self.stderr()}"
         return self._check(line)
 
-    @staticmethod
-    def _check(line):
+    @classmethod
+    def _check(cls, line):
         assert line.endswith(b"\n") and line.count(b"\r") == 0, line
-        message = strict_json(line.decode("utf-8"))
-        assert isinstance(message, dict) and message["jsonrpc"] == "2.0", line
+        return cls._check_message(strict_json(line.decode("utf-8")))
+
+    @staticmethod
+    def _check_message(message):
+        assert isinstance(message, dict) and message["jsonrpc"] == "2.0", message
         kinds = [kind for kind in ("result", "error", "method") if kind in message]
-        assert len(kinds) == 1, line
-        assert ("id" in message) == (kinds != ["method"]), line
+        assert len(kinds) == 1, message
+        assert ("id" in message) == (kinds != ["method"]), message
         return message
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import signal
+import socket
 import unittest
 
 from front_case import envelope
@@ -99,10 +100,32 @@ class Ladder(HttpTestCase):
                 ("no message", {}, {}, 400, -32600),
                 ("id null", {"jsonrpc": "2.0", "id": None, "method": "ping"}, {}, 400, -32600),
                 ("a response", {"jsonrpc": "2.0", "id": 1, "result": {}}, {}, 400, -32600),
-                ("a batch", [request("ping")], {}, 400, -32600),
-                ("a modern batch", [modern("tools/list")], modern_headers("tools/list"), 400, -32600),
             ]
         )
+
+    def test_batches(self):
+        pings = [request("ping"), request("ping", id=2)]
+        greeting = request("initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo={})
+        modern_note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"_meta": modern_meta()}}
+        self.check(
+            [
+                ("empty", [], {}, 400, -32600),
+                ("too many", [request("ping", id=n) for n in range(101)], {}, 400, -32600),
+                ("with a modern element", [*pings, modern("tools/list")], {}, 400, -32600),
+                ("all modern", [modern("tools/list")], modern_headers("tools/list"), 400, -32600),
+                ("with a modern notification", [*pings, modern_note], {}, 400, -32600),
+                ("with initialize", [*pings, greeting], {}, 400, -32600),
+                ("under no revision that is known", pings, {"MCP-Protocol-Version": "1999-01-01"}, 400, -32600),
+                ("under a modern revision", pings, {"MCP-Protocol-Version": "2026-07-28"}, 400, -32600),
+            ]
+        )
+        for revision in LEGACY_REVISIONS:
+            if revision != "2025-03-26":
+                self.check([(revision, pings, {"MCP-Protocol-Version": revision}, 400, -32600)])
+        for headers in ({}, {"MCP-Protocol-Version": "2025-03-26"}):
+            answer = self.post(self.connect(self.front), pings, headers)
+            self.assertEqual(answer.status, 200)
+            self.assertEqual(answer.json(), [{"jsonrpc": "2.0", "id": n, "result": {}} for n in (1, 2)])
 
     def test_legacy(self):
         listing = request("tools/list")
@@ -136,7 +159,8 @@ class Ladder(HttpTestCase):
                     answer = self.post(self.connect(self.front), message, headers)
                     self.assertEqual(answer.status, 200)
                     self.assertEqual(answer.json()["result"]["protocolVersion"], answered)
-                    self.assertNotIn("Mcp-Session-Id", answer.headers)
+                    self.assertRegex(answer.headers["Mcp-Session-Id"], r"^[\x21-\x7e]{64,256}$")
+                    self.assertNotEqual(answer.headers["Mcp-Session-Id"], "gone")
 
     def test_modern(self):
         listing = modern("tools/list")
@@ -203,6 +227,188 @@ class Ladder(HttpTestCase):
         ):
             answer = self.post(self.connect(self.front), message, headers)
             self.assertEqual((answer.status, answer.body), (202, b""))
+
+
+class Batches(HttpTestCase):
+    """What is in a batch that is taken."""
+
+    def setUp(self):
+        super().setUp()
+        self.bridge = self.run_bridge()
+        self.front = self.run_http()
+
+    def test_are_answered_element_by_element_in_their_order(self):
+        note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        response = {"jsonrpc": "2.0", "id": 5, "result": {}}
+        batch = [request("ping", id="a"), 7, note, request("made/up", id="b"), [], response,
+                 {"jsonrpc": "2.0", "id": "c"}, request("tools/list", id="d")]
+
+        answers = self.post(self.connect(self.front), batch).json()
+
+        self.assertEqual([answer["id"] for answer in answers], ["a", None, "b", None, "c", "d"])
+        codes = [answer["error"]["code"] if "error" in answer else None for answer in answers]
+        self.assertEqual(codes, [None, -32600, -32601, -32600, -32600, None])
+
+    def test_without_a_request_are_taken_without_a_word(self):
+        note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        for batch in ([note], [note] * 100, [{"jsonrpc": "2.0", "id": 1, "result": {}}]):
+            answer = self.post(self.connect(self.front), batch)
+            self.assertEqual((answer.status, answer.body), (202, b""))
+
+    def test_of_one_are_answered_with_a_list(self):
+        self.assertEqual(len(self.post(self.connect(self.front), [request("ping")]).json()), 1)
+
+    def requests(self, count):
+        """Those of calls that come at once."""
+        heard = (self.bridge.expect_any() for _ in range(2 * count))
+        return {call["tool"]: call for call in heard if call["event"] == "request"}
+
+    def test_have_their_calls_carried_out_at_once(self):
+        batch = [request("tools/call", id="push", **PUSH), request("ping"), request("tools/call", id="look", **CALL)]
+        client = self.start_post(self.front, batch)
+        calls = self.requests(2)
+        self.bridge.succeed(calls["inspect_repo"], envelope("inspect_repo", {}))
+        self.bridge.refuse(calls["push_repo"], {"error": {"code": "REPO_NO_UPSTREAM"}})
+
+        push, ping, look = read_answer(client).json()
+
+        self.assertEqual([push["id"], ping["id"], look["id"]], ["push", 1, "look"])
+        self.assertEqual(error_of(push["result"])["code"], "REPO_NO_UPSTREAM")
+        self.assertFalse(look["result"]["isError"])
+
+    def test_have_no_more_calls_than_may_be(self):
+        batch = [request("tools/call", id=n, **CALL) for n in range(6)]
+        client = self.start_post(self.front, batch)
+        calls = [event for event in (self.bridge.expect_any() for _ in range(8)) if event["event"] == "request"]
+        for call in calls:
+            self.bridge.succeed(call, envelope("inspect_repo", {}))
+
+        answers = read_answer(client).json()
+
+        self.assertEqual([answer["result"]["isError"] for answer in answers], [False] * 4 + [True] * 2)
+        self.assertEqual(error_of(answers[5]["result"])["code"], "TOO_MANY_CALLS_AT_ONCE")
+
+    def test_are_streamed_one_event_an_answer(self):
+        batch = [request("tools/call", id="push", _meta={"progressToken": "t"}, **PUSH), request("ping", id="p")]
+        client = self.start_post(self.front, batch)
+        call = self.bridge.expect_request()
+        self.bridge.progress(call, 5000)
+        client.recv(1, socket.MSG_PEEK)
+        self.bridge.succeed(call, envelope("push_repo", {}))
+
+        note, push, ping = read_answer(client).events()
+
+        self.assertEqual(note["params"]["progressToken"], "t")
+        self.assertEqual([push["id"], ping["id"]], ["push", "p"])
+        alone = self.post(self.connect(self.front), [request("ping"), request("ping", id=2)],
+                          {"Accept": "text/event-stream"})
+        self.assertEqual([event["id"] for event in alone.events()], [1, 2])
+
+
+class Sessions(HttpTestCase):
+    """Cancelling calls of legacy clients, whose ids say nothing without the session they came under."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_policy(tokens=[self.token_entry("tester"), self.token_entry("other")])
+        self.other = {"Authorization": f"Bearer {self.new_token('other')}"}
+        self.bridge = self.run_bridge()
+        self.front = self.run_http()
+
+    def new_session(self, **headers):
+        greeting = request("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={})
+        answer = self.post(self.connect(self.front), greeting, headers)
+        return {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+
+    def cancel(self, id, headers, **params):
+        message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, **params}}
+        answer = self.post(self.connect(self.front), message, headers)
+        self.assertEqual((answer.status, answer.body), (202, b""))
+
+    def start_call(self, id, headers):
+        client = self.start_post(self.front, request("tools/call", id=id, **PUSH), headers)
+        return client, self.bridge.expect_request()
+
+    def test_cancel_their_calls(self):
+        session = self.new_session()
+        for id in (0, "0"):
+            client, call = self.start_call(id, session)
+            self.cancel(id, session, reason="enough")
+            self.assertEqual(self.bridge.expect("cancel")["call"], call["call"])
+            self.bridge.refuse(call, {"error": {"code": "CALL_CANCELLED"}})
+            self.assertEqual(error_of(read_answer(client).json()["result"])["code"], "CALL_CANCELLED")
+            self.bridge.expect("closed")
+
+    def test_say_what_was_completed_all_the_same(self):
+        session = self.new_session()
+        client, call = self.start_call(1, session)
+        self.cancel(1, session)
+        self.bridge.expect("cancel")
+        self.bridge.succeed(call, envelope("push_repo", {"result": "pushed"}))
+        self.assertEqual(read_answer(client).json()["result"]["structuredContent"]["data"], {"result": "pushed"})
+
+    def test_cancel_calls_whose_connection_is_gone(self):
+        session = self.new_session()
+        client, call = self.start_call(1, session)
+        client.close()
+        self.cancel(1, session)
+        self.assertEqual(self.bridge.expect("cancel")["call"], call["call"])
+
+    def test_cancel_in_a_batch_what_came_before_in_it(self):
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+        client = self.start_post(self.front, [request("tools/call", **PUSH), cancelled], self.new_session())
+        # It was not yet sent, so it never is.
+        self.bridge.expect("hello")
+        self.bridge.expect("closed")
+        self.assertEqual(error_of(read_answer(client).json()[0]["result"])["code"], "CALL_CANCELLED")
+
+    def test_cancel_nothing_else(self):
+        session = self.new_session()
+        client, call = self.start_call(1, session)
+        made_up = {"Mcp-Session-Id": session["Mcp-Session-Id"][:-1] + "!"}
+        self.cancel(1, {})
+        self.cancel(1, self.new_session())
+        self.cancel(1, made_up)
+        self.cancel(1, {**session, **self.other})
+        self.cancel(1, self.new_session(**self.other) | self.other)
+        for id in ("1", 2, None):
+            self.cancel(id, session)
+        self.cancel(1, session, _meta=modern_meta())
+        self.bridge.succeed(call, envelope("push_repo", {}))
+        self.assertIn("result", read_answer(client).json())
+        self.bridge.expect("closed")
+        self.cancel(1, session)
+        self.assertEqual(self.post(self.connect(self.front), request("ping"), session).status, 200)
+
+    def test_under_another_ones_id_or_a_made_up_one_cannot_be_cancelled(self):
+        session = self.new_session()
+        for headers in ({**session, **self.other}, {"Mcp-Session-Id": "made-up"}, {"Mcp-Session-Id": ""}):
+            client, call = self.start_call(1, headers)
+            self.cancel(1, headers)
+            self.bridge.succeed(call, envelope("push_repo", {}))
+            self.assertIn("result", read_answer(client).json())
+            self.bridge.expect("closed")
+
+    def test_end_with_the_front_and_nobody_is_locked_out(self):
+        session = self.new_session()
+        self.front.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.front.wait(), 0)
+        self.front = self.run_http()
+        self.assertEqual(self.post(self.connect(self.front), request("tools/list"), session).status, 200)
+        client, call = self.start_call(1, session)
+        self.cancel(1, session)
+        self.bridge.succeed(call, envelope("push_repo", {}))
+        self.assertIn("result", read_answer(client).json())
+        self.assertNotEqual(self.new_session(**session), session)
+
+    def test_are_given_to_legacy_clients_at_initialize_alone(self):
+        connection = self.connect(self.front)
+        for message, headers in (
+            (request("ping"), {}),
+            (modern("server/discover"), modern_headers("server/discover")),
+            (request("initialize", protocolVersion=7), {}),
+        ):
+            self.assertNotIn("Mcp-Session-Id", self.post(connection, message, headers).headers)
 
 
 class Callers(HttpTestCase):
@@ -338,7 +544,7 @@ class Calls(HttpTestCase):
         self.bridge.progress(call, 5000)
         self.bridge.progress(call, 10000)
         # The stream has begun when its head is there; the end must not overtake what comes before it.
-        client.recv(1, 2)  # MSG_PEEK
+        client.recv(1, socket.MSG_PEEK)
         self.bridge.succeed(call, envelope("push_repo", {}))
 
         answer = read_answer(client)

@@ -2,7 +2,7 @@
 
 import unittest
 
-from front_case import FrontTestCase
+from front_case import FrontTestCase, envelope
 from harness import LEGACY_REVISIONS, MODERN_REVISION, modern_meta
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -111,6 +111,71 @@ class Modern(FrontTestCase):
 
         self.assertEqual(error["code"], -32602)
         self.assertIn("'shell'", error["message"])
+
+
+class Batches(FrontTestCase):
+    """Lists of messages, which revision 2025-03-26 has and no other."""
+
+    PINGS = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in (1, 2)]
+
+    def refusal(self, front, batch):
+        front.send(batch)
+        message = front.read()
+        self.assertIsNone(message["id"])
+        return message["error"]["code"]
+
+    def test_are_refused_under_every_other_revision(self):
+        front = self.run_front()
+        self.assertEqual(self.refusal(front, self.PINGS), -32600)
+        for revision in LEGACY_REVISIONS:
+            if revision != "2025-03-26":
+                front.initialize(revision)
+                self.assertEqual(self.refusal(front, self.PINGS), -32600)
+
+    def test_are_refused_whole_for_what_must_not_be_in_them(self):
+        front = self.run_front()
+        front.initialize("2025-03-26")
+        discover = {"jsonrpc": "2.0", "id": 3, "method": "server/discover", "params": {"_meta": modern_meta()}}
+        greeting = {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}}
+        many = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(101)]
+        for batch in ([], many, [*self.PINGS, discover], [*self.PINGS, greeting]):
+            self.assertEqual(self.refusal(front, batch), -32600)
+        self.assertEqual(front.result("ping"), {})
+
+    def test_are_answered_with_one_line(self):
+        front = self.run_front()
+        front.initialize("2025-03-26")
+        front.send([*self.PINGS, {"jsonrpc": "2.0", "method": "notifications/initialized"}, 7,
+                    {"jsonrpc": "2.0", "id": "x", "method": "made/up"}])
+        answers = front.read_batch()
+        self.assertEqual([answer["id"] for answer in answers], [1, 2, None, "x"])
+        self.assertEqual([answer.get("error", {}).get("code") for answer in answers], [None, None, -32600, -32601])
+
+    def test_of_notifications_are_not_answered(self):
+        front = self.run_front()
+        front.initialize("2025-03-26")
+        front.send([{"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}])
+        self.assertEqual(front.result("ping"), {})
+
+    def test_wait_for_their_calls_and_nothing_else_does(self):
+        bridge = self.run_bridge()
+        front = self.run_front()
+        front.initialize("2025-03-26")
+        calls = [{"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                  "params": {"name": "push_repo", "arguments": {"workdir": "app"}}} for id in ("kept", "cancelled")]
+        front.send([calls[0], self.PINGS[0]])
+        kept = bridge.expect_request()
+        front.send([calls[1], self.PINGS[1]])
+        cancelled = bridge.expect_request()
+        self.assertEqual(front.result("ping"), {})
+
+        front.send([{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "cancelled"}}])
+        bridge.expect("cancel")
+        bridge.refuse(cancelled, {"error": {"code": "CALL_CANCELLED"}})
+        self.assertEqual([answer["id"] for answer in front.read_batch()], [2])
+        bridge.expect("closed")
+        bridge.succeed(kept, envelope("push_repo", {}))
+        self.assertEqual([answer["id"] for answer in front.read_batch()], [1, "kept"])
 
 
 class Both(FrontTestCase):

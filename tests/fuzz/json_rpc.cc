@@ -1,6 +1,8 @@
-// Lines from an MCP client: each is answered with one line of JSON-RPC or with silence, and a request always
-// with its own id. The input is one line or more.
+// Lines from an MCP client: each is answered with one line of JSON-RPC or with silence, a request always
+// with its own id and a batch with one array. The input is one line or more.
 #include "mcp/json_rpc.h"
+
+#include <algorithm>
 
 #include "mcp/line_splitter.h"
 #include "mcp/session.h"
@@ -35,22 +37,44 @@ class Conversation {
   }
 
  private:
-  void check_answers(const mcp::Line& line) const {
+  static bool is_answered(const mcp::RpcItem& item) {
+    return !item || std::holds_alternative<mcp::RpcRequest>(*item);
+  }
+
+  static void check_answer(const Json& answer) {
+    must(answer.is_object() && answer.value("jsonrpc", "") == "2.0", "an answer is JSON-RPC");
+    must(answer.contains("result") != answer.contains("error"), "an answer is one of two");
+  }
+
+  // What was sent but for notes of progress; of a batch's array each element.
+  [[nodiscard]] std::vector<Json> answers() const {
     std::vector<Json> answers;
     for (const auto& text : sent_) {
       must(text.find('\n') == std::string::npos, "an answer is one line");
       const auto value = policy::parse_json(text);
-      must(value && value->is_object() && value->value("jsonrpc", "") == "2.0", "an answer is JSON-RPC");
-      if (!value->contains("method")) answers.push_back(*value);
+      must(value && (value->is_object() || (value->is_array() && !value->empty())), "an answer is JSON");
+      if (value->is_array()) {
+        answers.insert(answers.end(), value->begin(), value->end());
+      } else if (!value->contains("method")) {
+        answers.push_back(*value);
+      }
     }
-    const auto message = mcp::read_message(line.text);
-    const bool silent = message && !line.too_long && !std::holds_alternative<mcp::RpcRequest>(*message);
-    must(answers.size() == (silent ? 0U : 1U), "a request has one answer, anything else that is right none");
-    if (silent) return;
-    const bool request = message && !line.too_long;
-    must(answers.front().contains("result") != answers.front().contains("error"), "an answer is one of two");
-    must(!request || answers.front()["id"] == std::get<mcp::RpcRequest>(*message).id, "an id is repeated");
-    must(request || answers.front().contains("error"), "what is no request is an error");
+    std::ranges::for_each(answers, check_answer);
+    return answers;
+  }
+
+  void check_answers(const mcp::Line& line) const {
+    const auto heard = answers();
+    const auto input = mcp::read_input(line.text);
+    if (!input || line.too_long) {
+      must(heard.size() == 1 && heard.front().contains("error"), "what is no message is an error");
+      return;
+    }
+    const auto wanted = static_cast<std::size_t>(std::ranges::count_if(input->items, is_answered));
+    const bool refused = input->batch && heard.size() == 1 && heard.front()["id"].is_null();
+    must(refused || heard.size() == wanted, "a request has one answer, anything else that is right none");
+    if (input->batch || heard.empty()) return;
+    must(heard.front()["id"] == std::get<mcp::RpcRequest>(*input->items.front()).id, "an id is repeated");
   }
 
   std::vector<std::string> sent_;

@@ -5,15 +5,23 @@
 namespace repobridge::mcp {
 namespace {
 
+RpcItem only_item(std::string_view line) {
+  auto input = read_input(line);
+  if (!input) return tl::unexpected<RpcFault>(std::move(input).error());
+  EXPECT_FALSE(input->batch) << line;
+  EXPECT_EQ(input->items.size(), 1U) << line;
+  return std::move(input->items.front());
+}
+
 RpcRequest request(std::string_view line) {
-  auto message = read_message(line);
+  auto message = only_item(line);
   EXPECT_TRUE(message.has_value()) << line;
   if (!message || !std::holds_alternative<RpcRequest>(*message)) return {};
   return std::get<RpcRequest>(*message);
 }
 
 RpcFault fault(std::string_view line) {
-  auto message = read_message(line);
+  auto message = only_item(line);
   EXPECT_FALSE(message.has_value()) << line;
   return message ? RpcFault{} : message.error();
 }
@@ -38,12 +46,12 @@ TEST(JsonRpc, GivesARequestWithoutParamsAnEmptyObject) {
 }
 
 TEST(JsonRpc, ReadsNotificationsAndResponses) {
-  const auto notification = read_message(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  const auto notification = only_item(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
   ASSERT_TRUE(notification.has_value());
   EXPECT_EQ(std::get<RpcNotification>(*notification).method, "notifications/initialized");
   for (const auto* line : {R"({"jsonrpc":"2.0","id":1,"result":{}})",
                            R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}})"}) {
-    const auto response = read_message(line);
+    const auto response = only_item(line);
     ASSERT_TRUE(response.has_value()) << line;
     EXPECT_TRUE(std::holds_alternative<RpcResponse>(*response)) << line;
   }
@@ -65,8 +73,40 @@ TEST(JsonRpc, RefusesNestingBeyondTheLimit) {
   EXPECT_EQ(fault(deep).error.code, RpcError::kParseError);
 }
 
-TEST(JsonRpc, RefusesBatchesAndWhatIsNoObject) {
-  for (const auto* line : {"[]", R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])", "1", "\"ping\"", "null"}) {
+TEST(JsonRpc, ReadsABatchElementByElement) {
+  const auto input =
+      read_input(R"([{"jsonrpc":"2.0","id":1,"method":"ping"},7,[],{"jsonrpc":"2.0","method":"n"}])");
+
+  ASSERT_TRUE(input.has_value());
+  EXPECT_TRUE(input->batch);
+  ASSERT_EQ(input->items.size(), 4U);
+  EXPECT_EQ(std::get<RpcRequest>(*input->items[0]).id, 1);
+  for (const std::size_t wrong : {1U, 2U}) {
+    ASSERT_FALSE(input->items[wrong].has_value());
+    EXPECT_EQ(input->items[wrong].error().error.code, RpcError::kInvalidRequest);
+  }
+  EXPECT_EQ(std::get<RpcNotification>(*input->items[3]).method, "n");
+}
+
+TEST(JsonRpc, BoundsABatch) {
+  const auto batch_of = [](std::size_t count) {
+    Json batch = Json::array();
+    for (std::size_t n = 0; n < count; ++n) {
+      batch.push_back(Json{{"jsonrpc", "2.0"}, {"id", n}, {"method", "ping"}});
+    }
+    return read_input(batch.dump());
+  };
+  ASSERT_TRUE(batch_of(1).has_value());
+  EXPECT_TRUE(batch_of(1)->batch);
+  ASSERT_TRUE(batch_of(kMostInBatch).has_value());
+  for (const std::size_t wrong : {std::size_t{0}, kMostInBatch + 1}) {
+    ASSERT_FALSE(batch_of(wrong).has_value());
+    EXPECT_EQ(batch_of(wrong).error().error.code, RpcError::kInvalidRequest);
+  }
+}
+
+TEST(JsonRpc, RefusesWhatIsNoObject) {
+  for (const auto* line : {"[]", "1", "\"ping\"", "null"}) {
     EXPECT_EQ(fault(line).error.code, RpcError::kInvalidRequest) << line;
     EXPECT_TRUE(fault(line).id.is_null()) << line;
   }

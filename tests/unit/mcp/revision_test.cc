@@ -179,5 +179,27 @@ TEST(Revision, ReadsTheCancelledIdAsTyped) {
   EXPECT_TRUE(cancelled_id(Json::object()).is_null());
 }
 
+RpcInput batch_of(const RpcItem& item) {
+  return RpcInput{.batch = true, .items = {RpcRequest{.id = 0, .method = "ping"}, item}};
+}
+
+TEST(Revision, TakesBatchesUnderTheOneThatHasThem) {
+  for (const RpcItem& item : {RpcItem(asked("tools/list")), RpcItem(RpcNotification{.method = "n"}),
+                              RpcItem(RpcResponse{}), RpcItem(tl::unexpected(RpcFault{}))}) {
+    EXPECT_EQ(batch_fault(batch_of(item), "2025-03-26"), std::nullopt);
+    for (const auto* other : {"", "2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"}) {
+      EXPECT_TRUE(batch_fault(batch_of(item), other).has_value()) << other;
+    }
+  }
+}
+
+TEST(Revision, RefusesBatchesOfWhatMustComeAlone) {
+  const RpcNotification in_envelope{.method = "n", .params = Json{{"_meta", envelope("2026-07-28")}}};
+  for (const RpcItem& item :
+       {RpcItem(asked("initialize")), RpcItem(modern("tools/list")), RpcItem(in_envelope)}) {
+    EXPECT_TRUE(batch_fault(batch_of(item), "2025-03-26").has_value());
+  }
+}
+
 }  // namespace
 }  // namespace repobridge::mcp
