@@ -140,14 +140,14 @@ void HttpConnection::State::close() {
   room.cancel();
 }
 
-// As much of the inbox as the parser can use.
+// As much of the inbox as the parser can use; one that is done must not be given more.
 Ec HttpConnection::State::parse() {
   Ec ec;
-  while (!inbox.empty() && !ec) {
+  while (!inbox.empty() && !ec && !parser->is_done()) {
     const bool head_done = parser->is_header_done();
     const auto used = parser->put(asio::buffer(inbox), ec);
     inbox.erase(0, used);
-    if (used == 0 || parser->is_done() || (!head_done && parser->is_header_done())) break;
+    if (used == 0 || (!head_done && parser->is_header_done())) break;
   }
   room.cancel();
   if (ec == http::error::need_more) ec = {};

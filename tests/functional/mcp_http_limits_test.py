@@ -46,6 +46,13 @@ class Connections(HttpTestCase):
                     length = int(line.split(b":")[1])
             self.assertEqual(strict_json(stream.read(length).decode())["id"], n)
 
+    def test_carry_what_follows_a_request_without_a_body(self):
+        client = self.raw(self.run_http())
+        bare, _ = self.raw_post(request("ping")).split(b"Content-Length")
+        client.sendall(bare + b"\r\n" + self.raw_post(request("ping"), {"Connection": "close"}))
+        text = client.makefile("rb").read()
+        self.assertRegex(text, rb"(?s)^HTTP/1.1 400 .*-32700.*HTTP/1.1 200 ")
+
     def test_take_a_body_in_chunks(self):
         connection = self.connect(self.run_http())
         body = json.dumps(request("ping")).encode()
