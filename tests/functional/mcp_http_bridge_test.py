@@ -3,11 +3,16 @@
 import getpass
 import http.client
 import json
+import socket
 import unittest
 
+import long_work_test
 from bridge_case import BridgeCase
+from crash_case import wait_until
 from harness import PATIENCE, error_of
-from http_case import Answer, LocalConnection, McpHttp, request
+from http_case import Answer, LocalConnection, McpHttp, modern, request
+
+GATE = {"name": "run_repo_action", "arguments": {"workdir": "app", "action": "gate"}}
 
 
 class OverHttp(BridgeCase):
@@ -85,6 +90,61 @@ class OverHttp(BridgeCase):
         self.ask(self.network(), "inspect_repo", "front.token", workdir="app", view="status")
         self.assertEqual(self.host.log(), log)
         self.assertLessEqual(len(self.host.audit()), calls + 2)
+
+
+class CancelledOverHttp(long_work_test.LongWorkCase):
+    """Runs that their clients cancel, each kind in its way. The caller is the same over the local socket as over
+    stdio, so that view run finds what became of them."""
+
+    settings = {"REPOBRIDGE_CALL_WAIT_SECONDS": "20"}
+
+    def setUp(self):
+        super().setUp()
+        self.socket = self.host.out / "front" / "mcp.sock"
+        front = McpHttp(self.host.out / "front.json", "--unix", self.socket)
+        self.addCleanup(front.kill)
+
+    def post(self, message, **headers):
+        """A connection on which it was sent."""
+        connection = LocalConnection(self.socket)
+        self.addCleanup(connection.close)
+        headers = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        connection.request("POST", "/mcp", json.dumps(message), headers)
+        return connection
+
+    def assert_cancelled(self):
+        wait_until("the run has ended", lambda: self.view()["state"] != "running")
+        self.assertEqual((self.view()["state"], self.view()["reason"]), ("killed", "cancelled"))
+
+    def test_by_a_legacy_client_under_its_session(self):
+        greeting = request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={})
+        session = {"Mcp_Session_Id": self.post(greeting).getresponse().headers["Mcp-Session-Id"]}
+        call = self.post(request("tools/call", id=7, **GATE), **session)
+        self.wait_until_begun()
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        self.assertEqual(self.post(cancelled, **session).getresponse().status, 202)
+
+        self.assert_cancelled()
+        result = Answer(call.getresponse()).json()["result"]
+        self.assertEqual(result["structuredContent"]["data"]["reason"], "cancelled")
+
+    def test_by_a_modern_client_that_leaves(self):
+        headers = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": "run_repo_action"}
+        call = self.post(modern("tools/call", **GATE), **headers)
+        self.wait_until_begun()
+        call.close()
+
+        self.assert_cancelled()
+
+    def test_not_by_a_client_that_has_said_all_it_will(self):
+        headers = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": "run_repo_action"}
+        call = self.post(modern("tools/call", **GATE), **headers)
+        call.sock.shutdown(socket.SHUT_WR)
+        self.wait_until_begun()
+        self.gate.open()
+
+        result = Answer(call.getresponse()).json()["result"]
+        self.assertEqual(result["structuredContent"]["data"]["exit_code"], 0)
 
 
 if __name__ == "__main__":

@@ -409,6 +409,29 @@ class End(HttpTestCase):
         self.assertEqual(front.wait(), 0)
         self.assertEqual(front.stderr(), "")
 
+    def test_ends_streams_and_batches_with_their_answers(self):
+        bridge = self.run_bridge()
+        front = self.run_http()
+        stream = self.start_post(front, request("tools/call", **PUSH, _meta={"progressToken": "t"}))
+        streamed = bridge.expect_request()
+        bridge.progress(streamed, 5000)
+        self.assertTrue(stream.recv(1, socket.MSG_PEEK))
+        batch = self.start_post(front, [request("ping"), request("tools/call", id=2, **PUSH)])
+        batched = bridge.expect_request()
+        idle = self.connect(front)
+        self.post(idle, request("ping"))
+
+        front.process.send_signal(signal.SIGTERM)
+        self.assertEqual(idle.sock.recv(1), b"")
+        for call in (streamed, batched):
+            bridge.succeed(call, envelope("push_repo", {}))
+
+        self.assertEqual(read_answer(stream).events()[-1]["id"], 1)
+        self.assertEqual([answer["id"] for answer in read_answer(batch).json()], [1, 2])
+        for client in (stream, batch):
+            self.assertEqual(client.recv(1), b"")
+        self.assertEqual(front.wait(), 0)
+
     def test_comes_at_once_with_a_second_signal(self):
         bridge = self.run_bridge()
         front = self.run_http()
