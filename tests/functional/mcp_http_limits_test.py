@@ -564,6 +564,7 @@ class Pages(HttpTestCase):
             answer = self.post(self.connect(front), request("ping"), {"Origin": origin, **headers})
             self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (status, origin))
             self.assertEqual(answer.headers["Vary"], "Origin")
+            self.assertIn("Mcp-Session-Id", answer.headers["Access-Control-Expose-Headers"])
 
     def test_of_other_origins_may_not(self):
         answer = self.preflight(self.run_http(), "https://evil.test")
