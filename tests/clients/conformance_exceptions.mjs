@@ -6,7 +6,6 @@ const PROMPTS = 'no prompts are offered, and so none are declared';
 const RESOURCES = 'no resources are offered, and so none are declared';
 const COMPLETION = 'completes arguments of prompts and resource templates, of which there are none';
 const LOGGING = 'nothing is logged to clients: the log is the administrator\'s';
-const SESSION = 'looks for the session id of a server that keeps sessions';
 const TASKS = 'an extension that is not declared: work that takes longer is asked after with view run';
 const PARAM_HEADERS = 'no argument of a tool is wanted in a header (x-mcp-header)';
 
@@ -45,10 +44,6 @@ export const exceptions = {
     ]),
     ...of(RESOURCES, ['resources-subscribe', 'resources-unsubscribe']),
     ...of(LOGGING, ['logging-set-level', 'tools-call-with-logging']),
-    ...of(SESSION, [
-      'server-sse-multiple-streams:server-sse-multiple-streams-session',
-      'server-sse-polling:server-sse-polling-session',
-    ]),
   },
   '2026-07-28': {
     ...inBoth,
