@@ -30,7 +30,6 @@ for (const way of Object.keys(ways)) {
       way,
       connect,
       callTool: (client, params, options) => client.callTool(params, options),
-      cancels: way === 'stdio' || name !== 'legacy',
     });
 
     test(`client 2 ${name} over ${way}: speaks ${revision}`, withPlace(async (t, place) => {

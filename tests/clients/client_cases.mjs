@@ -20,7 +20,7 @@ const connecting = (open, connect) => (body, options) =>
     await body(client, { front, bridge });
   }, options);
 
-export function clientCases(name, { way, connect, callTool, cancels, unknown = SAYS_SO }) {
+export function clientCases(name, { way, connect, callTool, cancels = true, unknown = SAYS_SO }) {
   const connected = connecting(ways[way], connect);
 
   test(`${name}: connects, is told what to do, and lists four tools while the bridge is down`, connected(async (client) => {

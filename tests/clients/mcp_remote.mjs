@@ -35,6 +35,7 @@ const generations = {
       return client;
     },
     callTool: (client, params, options) => client.callTool(params, options),
+    cancels: false, // the notification is passed on, which means nothing in this era, and the stream is kept
   },
 };
 
@@ -42,7 +43,6 @@ for (const [name, client] of Object.entries(generations)) {
   clientCases(`${name} through mcp-remote`, {
     ...client,
     way: 'http',
-    cancels: false, // it passes the notification on, in the modern era too, and keeps the stream
     unknown: /closed/i, // what it says of that goes to stderr
   });
 }

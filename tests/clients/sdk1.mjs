@@ -24,7 +24,6 @@ for (const way of Object.keys(ways)) {
     way,
     connect,
     callTool: (client, params, options) => client.callTool(params, undefined, options),
-    cancels: way === 'stdio',
   });
 
   test(`sdk 1 over ${way}: pings`, withPlace(async (t, place) => {
