@@ -343,9 +343,10 @@ void HttpFront::Post::begin_calls(bool waited_long) {
     if (call.turn->begun()) {
       begin(call);
     } else if (waited_long) {
-      exchange_->end(call, policy::refuse(policy::codes::kTooManyCallsAtOnce,
-                                          "as many calls of this caller are at work as may be; await an answer",
-                                          Json{{"limit", parts.limits.calls_at_once_per_caller}}));
+      exchange_->end(call,
+                     policy::refuse(policy::codes::kTooManyCallsAtOnce,
+                                    "as many calls of this caller are at work as may be; await an answer",
+                                    Json{{"limit", parts.limits.calls_at_once_per_caller}}));
       parts.metrics.call_refused(call.tool, code_of(*call.outcome));
     }
   }

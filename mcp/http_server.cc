@@ -30,6 +30,8 @@ constexpr std::chrono::milliseconds kPause{50};
 constexpr std::size_t kMostTurnedAway = 32;
 // How long a client above the limit waits for a place.
 constexpr std::chrono::milliseconds kPatience{2000};
+// For so long after one has waited in vain those behind it are told at once, unless somebody can be let go.
+constexpr std::chrono::milliseconds kInVain{10000};
 // After which it looks again for a connection that has become unused meanwhile.
 constexpr std::chrono::milliseconds kMoment{250};
 // A client that asks again at once keeps its connection, whoever waits.
@@ -101,6 +103,7 @@ struct HttpServer::State {
   bool stopping = false;
   asio::steady_timer pause;
   asio::steady_timer place;  // for one more; cancelled when anybody has gone
+  platform::Deadline in_vain = platform::Deadline::after(std::chrono::milliseconds{0});  // to wait
   asio::steady_timer idle;
 
   void spawn(asio::awaitable<void> work, std::function<void()> ended);
@@ -109,7 +112,7 @@ struct HttpServer::State {
   [[nodiscard]] bool full() const { return connections.size() >= parts.limits.connections; }
   // Nobody else can even be told.
   [[nodiscard]] bool shut() const { return full() && turned_away >= kMostTurnedAway; }
-  void let_one_go();
+  bool let_one_go();
   asio::awaitable<void> wait_a_moment();
   asio::awaitable<void> find_place();
 
@@ -154,7 +157,7 @@ void HttpServer::State::turn_away_one(std::unique_ptr<HttpStream> stream) {
 }
 
 // Many clients keep more connections than they use.
-void HttpServer::State::let_one_go() {
+bool HttpServer::State::let_one_go() {
   HttpConnection* longest = nullptr;
   auto time = kSpared;
   for (auto& connection : connections) {
@@ -164,6 +167,7 @@ void HttpServer::State::let_one_go() {
     time = *idle_for;
   }
   if (longest != nullptr) longest->drain();
+  return longest != nullptr;
 }
 
 // All doors wait by one timer, so nobody sets it anew while another waits.
@@ -177,9 +181,11 @@ asio::awaitable<void> HttpServer::State::wait_a_moment() {
 asio::awaitable<void> HttpServer::State::find_place() {
   const auto patience = platform::Deadline::after(kPatience);
   while (full() && !stopping && !patience.passed()) {
-    let_one_go();
+    const bool one_goes = let_one_go();
+    if (!one_goes && !in_vain.passed()) break;
     co_await wait_a_moment();
   }
+  if (full() && in_vain.passed()) in_vain = platform::Deadline::after(kInVain);
 }
 
 // Whoever waits at the door comes in at once: one at a time, each would wait for all requests that are at

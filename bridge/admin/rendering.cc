@@ -1,5 +1,7 @@
 #include "bridge/admin/rendering.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "bridge/admin/arguments.h"
@@ -104,7 +106,7 @@ Result<void> prove(const Rendering& rendering) {
 
 std::vector<std::string> secret_files(const policy::HttpPolicy& http) {
   std::vector<std::string> files;
-  for (const auto& token : http.tokens) files.push_back(token.file);
+  std::ranges::transform(http.tokens, std::back_inserter(files), &policy::BearerToken::file);
   if (http.tls) files.push_back(http.tls->key);
   return files;
 }
