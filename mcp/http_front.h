@@ -7,8 +7,9 @@
 // a legacy one goes on, as its revisions want, and is cancelled by notifications/cancelled under the session
 // id that its client got at initialize. It is answered even so, with what became of it. A call that a caller
 // has no turn for waits for one a little while; a client that leaves meanwhile takes it along, whatever its
-// revision. A page of a browser whose origin is allowed may ask and read. Threads: the event loop's one. Errors: those of the ladder;
-// TOO_MANY_CALLS_AT_ONCE as a tool's refusal. Source: MCP "Streamable HTTP"; docs/PROTOCOL.md section 7.
+// revision. A page of a browser whose origin is allowed may ask and read. Threads: the event loop's one.
+// Errors: those of the ladder; TOO_MANY_CALLS_AT_ONCE as a tool's refusal. Source: MCP "Streamable HTTP";
+// docs/PROTOCOL.md section 7.
 #pragma once
 
 #include <functional>
