@@ -1,9 +1,11 @@
 #include "platform/room_calls.h"
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,6 +13,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace repobridge::platform {
@@ -52,6 +56,21 @@ constexpr std::array kRefused = {SCMP_SYS(mount),
                                  SCMP_SYS(acct),
                                  SCMP_SYS(quotactl)};
 
+// Which arguments have the mode of a file, and the flags that say whether it counts.
+struct ModeOf {
+  int call;
+  unsigned mode;
+  std::optional<unsigned> flags;
+};
+constexpr int kFchmodat2 = 452;  // everywhere; younger than the library
+constexpr std::array kModes = {
+    ModeOf{SCMP_SYS(chmod), 1, {}}, ModeOf{SCMP_SYS(fchmod), 1, {}}, ModeOf{SCMP_SYS(fchmodat), 2, {}},
+    ModeOf{kFchmodat2, 2, {}},      ModeOf{SCMP_SYS(mknod), 1, {}},  ModeOf{SCMP_SYS(mknodat), 2, {}},
+    ModeOf{SCMP_SYS(creat), 1, {}}, ModeOf{SCMP_SYS(open), 2, 1},    ModeOf{SCMP_SYS(openat), 3, 2}};
+
+constexpr std::array<scmp_datum_t, 2> kLending = {S_ISUID, S_ISGID};
+constexpr std::array<scmp_datum_t, 2> kMakes = {O_CREAT, O_TMPFILE & ~O_DIRECTORY};
+
 constexpr std::array<scmp_datum_t, 7> kNamespaces = {
     CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET};
 
@@ -69,8 +88,16 @@ constexpr scmp_arg_cmp first_is(scmp_datum_t value) {
 constexpr scmp_arg_cmp first_is_above(scmp_datum_t value) {
   return {.arg = 0, .op = SCMP_CMP_GT, .datum_a = value, .datum_b = 0};
 }
-constexpr scmp_arg_cmp clones(scmp_datum_t bit) {
-  return {.arg = kFlagsOfClone, .op = SCMP_CMP_MASKED_EQ, .datum_a = bit, .datum_b = bit};
+constexpr scmp_arg_cmp first_is_not(scmp_datum_t value) {
+  return {.arg = 0, .op = SCMP_CMP_NE, .datum_a = value, .datum_b = 0};
+}
+constexpr scmp_arg_cmp has(unsigned argument, scmp_datum_t bits) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = bits};
+}
+// Of a socket: without the flags beside it.
+constexpr scmp_arg_cmp second_has_type(scmp_datum_t type) {
+  constexpr scmp_datum_t kType = 0xf;
+  return {.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = kType, .datum_b = type};
 }
 
 class Refusals {
@@ -82,8 +109,11 @@ class Refusals {
     bool added = ::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) == 0;
     for (const int call : kRefused) added = refuse(call, EPERM, {}) && added;
     added = refuse(SCMP_SYS(clone3), ENOSYS, {}) && added;
-    for (const auto flag : kNamespaces) added = refuse(SCMP_SYS(clone), EPERM, {clones(flag)}) && added;
+    for (const auto flag : kNamespaces)
+      added = refuse(SCMP_SYS(clone), EPERM, {has(kFlagsOfClone, flag)}) && added;
     added = refuse_families() && added;
+    added = refuse_pairs() && added;
+    added = refuse_modes() && added;
     if (!added) return os_failure("make a filter of calls", EINVAL);
     const int rc = ::seccomp_load(context_.get());
     return rc == 0 ? Result<void>() : os_failure("refuse calls", -rc);
@@ -98,6 +128,29 @@ class Refusals {
       added = refuse(SCMP_SYS(socket), EAFNOSUPPORT, {first_is(family)}) && added;
     }
     return refuse(SCMP_SYS(socket), EAFNOSUPPORT, {first_is_above(AF_NETLINK)}) && added;
+  }
+
+  // One of a pair for datagrams sends to any socket that its path leads to, and can be bound to one.
+  bool refuse_pairs() {
+    bool added = refuse(SCMP_SYS(socketpair), EAFNOSUPPORT, {first_is_not(AF_UNIX)});
+    for (const auto type : {SOCK_DGRAM, SOCK_RAW}) {
+      added = refuse(SCMP_SYS(socketpair), EPERM, {second_has_type(type)}) && added;
+    }
+    return added;
+  }
+
+  // What is left behind with such a bit in a workdir gives the user's rights to whoever starts it there.
+  bool refuse_modes() {
+    bool added = refuse(SCMP_SYS(openat2), ENOSYS, {});  // no filter can see its mode
+    for (const auto& [call, mode, flags] : kModes) {
+      for (const auto bit : kLending) {
+        if (!flags) added = refuse(call, EPERM, {has(mode, bit)}) && added;
+        for (const auto makes : flags ? std::span(kMakes) : std::span<const scmp_datum_t>()) {
+          added = refuse(call, EPERM, {has(*flags, makes), has(mode, bit)}) && added;
+        }
+      }
+    }
+    return added;
   }
 
   bool refuse(int call, int answer, const std::vector<scmp_arg_cmp>& arguments) {

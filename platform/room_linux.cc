@@ -65,6 +65,12 @@ void let_go_of_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null.get(), fd);
 }
 
+// That of the room: the one outside is a device of the machine, whose mode its owner may change.
+bool take_empty_input() {
+  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return null.valid() && ::dup2(null.get(), STDIN_FILENO) == STDIN_FILENO;
+}
+
 // Privileges.
 
 bool may_administer() {
@@ -268,7 +274,7 @@ class First {
     std::vector<char*> pointers;
     for (const auto& word : *argv_) pointers.push_back(const_cast<char*>(word.c_str()));  // NOLINT
     pointers.push_back(nullptr);
-    int os_code = fence.enter() ? 0 : errno;
+    int os_code = take_empty_input() && fence.enter() ? 0 : errno;
     if (const auto refused = filtered && os_code == 0 ? refuse_calls() : Result<void>(); !refused) {
       os_code = refused.error().os_code;
     }

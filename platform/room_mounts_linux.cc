@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kHarmless = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr std::uint64_t kReadOnly = kHarmless | MOUNT_ATTR_RDONLY;
+constexpr std::uint64_t kReadOnlyDevice = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
 
 // What programs expect of /dev, and nothing that leads to a disk, a memory or another's terminal.
 constexpr std::array kDevices = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -179,7 +180,8 @@ class Furnishing {
     for (const char* path : {"/tmp", "/var/tmp"}) RB_CHECK(cover(path, "mode=1777"));
     RB_CHECK(cover("/run", "mode=755"));
     RB_CHECK(cover("/dev", "mode=755"));
-    for (const auto& device : devices_) RB_CHECK(device.put(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+    // Read-only devices are written to as ever; it is their modes and times that are the machine's.
+    for (const auto& device : devices_) RB_CHECK(device.put(kReadOnlyDevice));
     for (const auto& link : kDeviceLinks) (void)!::symlink(link.target, link.name);
     (void)::mkdir("/dev/shm", S_IRWXU);
     (void)::mkdir("/dev/pts", S_IRWXU);

@@ -7,6 +7,7 @@
 // show that they are worth something.
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -78,6 +79,42 @@ bool link_to(const Words& words) { return ::link(words[1].c_str(), words[2].c_st
 bool move_to(const Words& words) { return ::rename(words[1].c_str(), words[2].c_str()) == 0; }
 bool take_away(const Words& words) { return ::unlink(words[1].c_str()) == 0; }
 
+// The mode that it has already, which does no harm where it is let.
+bool change_mode_of(int file) {
+  struct stat facts {};
+  return ::fstat(file, &facts) == 0 && ::fchmod(file, facts.st_mode & 07777) == 0;
+}
+bool same_mode(const Words& words) { return change_mode_of(::open(words[1].c_str(), O_RDONLY)); }
+bool same_mode_of_input(const Words& /*words*/) { return change_mode_of(STDIN_FILENO); }
+
+// A program that is its owner's for whoever starts it, by each way to make one.
+bool is_setuid(const char* path) {
+  struct stat facts {};
+  return ::stat(path, &facts) == 0 && (facts.st_mode & (S_ISUID | S_ISGID)) != 0;
+}
+bool make_setuid(const std::string& way, const char* path, mode_t mode) {
+  constexpr long kFchmodat2 = 452;
+  if (way == "chmod") (void)::chmod(path, mode);
+  if (way == "fchmod") (void)::fchmod(::open(path, O_RDONLY), mode);
+  if (way == "fchmodat") (void)::syscall(SYS_fchmodat, AT_FDCWD, path, mode);
+  if (way == "fchmodat2") (void)::syscall(kFchmodat2, AT_FDCWD, path, mode, 0);
+  if (way == "open") (void)::syscall(SYS_open, path, O_WRONLY | O_CREAT, mode);
+  if (way == "openat") (void)::openat(AT_FDCWD, path, O_WRONLY | O_CREAT, mode);
+  if (way == "creat") (void)::syscall(SYS_creat, path, mode);
+  if (way == "mknod") (void)::syscall(SYS_mknod, path, S_IFREG | mode, 0);
+  if (way == "mknodat") (void)::mknodat(AT_FDCWD, path, S_IFREG | mode, 0);
+  if (way == "openat2") {
+    open_how how{.flags = O_WRONLY | O_CREAT, .mode = mode, .resolve = 0};
+    (void)::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+  }
+  const int os_code = errno;
+  const bool done = is_setuid(path);
+  errno = os_code;
+  return done;
+}
+bool set_user(const Words& words) { return make_setuid(words[1], words[2].c_str(), 0755 | S_ISUID); }
+bool set_group(const Words& words) { return make_setuid(words[1], words[2].c_str(), 0755 | S_ISGID); }
+
 // Sockets.
 
 bool connect_to(const std::string& name, std::size_t length) {
@@ -98,6 +135,21 @@ bool connect_abstract(const Words& words) {
 bool pair(const Words& /*words*/) {
   std::array<int, 2> ends{};
   return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0;
+}
+
+// From one of a pair, which can be sent from to anywhere, and be connected anew.
+bool send_from_pair(const Words& words) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends.data()) != 0) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(words[1].begin(), words[1].end(), std::begin(address.sun_path));
+  return ::sendto(ends[0], "!", 1, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 1;
+}
+// A kind of its own whose name the kernel takes for datagrams.
+bool pair_of(const Words& words) {
+  std::array<int, 2> ends{};
+  return ::socketpair(number(words[1]), number(words[2]), 0, ends.data()) == 0;
 }
 
 int connected(int type, const std::string& port) {
@@ -242,6 +294,12 @@ const std::map<std::string, Try>& tries() {
                                               {"connect", connect_unix},
                                               {"abstract", connect_abstract},
                                               {"pair", pair},
+                                              {"pair_of", pair_of},
+                                              {"datagram", send_from_pair},
+                                              {"same_mode", same_mode},
+                                              {"same_mode_of_input", same_mode_of_input},
+                                              {"setuid", set_user},
+                                              {"setgid", set_group},
                                               {"tcp", tcp},
                                               {"udp", udp},
                                               {"family", family},

@@ -29,7 +29,7 @@ PIN = {"pinned": hashlib.sha256(PINNED.encode()).hexdigest()}
 NAMESPACED = ["files", "processes", "network", "ipc"]
 EVERYTHING = [*NAMESPACED, "privileges", "landlock", "calls"]
 # A machine need not have these for anybody.
-NOT_EVERYWHERE = {"io_uring", "add_key", "setxattr", "enter"}
+NOT_EVERYWHERE = {"io_uring", "add_key", "setxattr", "enter", "fchmodat2"}
 CHANGES = ["append", "chmod", "truncate", "utimensat", "setxattr", "unlink"]
 SCRIPT = "#!/bin/sh\necho 'exit 7' >tool.sh || exit 3\n"
 
@@ -37,8 +37,11 @@ SCRIPT = "#!/bin/sh\necho 'exit 7' >tool.sh || exit 3\n"
 class Neighbours:
     """What a user's machine has running: servers on every kind of socket, a process, shared memory."""
 
-    def __init__(self, directory, home):
+    def __init__(self, directory, home, seen):
+        """`seen`: a directory that every room shows."""
         self._open = contextlib.ExitStack()
+        self.log = self._open.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        self.log.bind(str(seen / "log.sock"))
         self.agent = self._listen(socket.AF_UNIX, str(directory / "agent.sock"))
         self.engine = self._listen(socket.AF_UNIX, str(home / "docker.sock"))
         self.abstract = "repobridge-test-" + directory.name
@@ -102,7 +105,7 @@ class RoomCase(BridgeCase):
         host.launcher = cls.launcher
         host.user.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # which would trace the bridge
         cls.home = host.user.home
-        cls.neighbours = Neighbours(host.path, cls.home)
+        cls.neighbours = Neighbours(host.path, cls.home, host.ways_into_room("app"))
         cls.addClassCleanup(cls.neighbours.close)
         cls.memory = SharedMemory()
         cls.addClassCleanup(cls.memory.close)
@@ -118,7 +121,8 @@ class RoomCase(BridgeCase):
     def scripts(cls):
         pins = {"tool.sh": hashlib.sha256(SCRIPT.encode()).hexdigest()}
         script = {"argv": ["./tool.sh"], "integrity": pins}
-        return {"own": {**script, "mutates": True}, "own_still": {**script, "mutates": False}}
+        modes = {"argv": cls.argv(cls.modes()), "integrity": PIN, "mutates": True}
+        return {"own": {**script, "mutates": True}, "own_still": {**script, "mutates": False}, "modes": modes}
 
     @classmethod
     def fill_home(cls):
@@ -144,6 +148,10 @@ class RoomCase(BridgeCase):
                 (directory / f"f_{change}").write_text("to be changed\n")
             for made in ("linked", "moved", "created"):
                 (directory / made).unlink(missing_ok=True)
+        for _, way, path in self.modes():
+            path.unlink(missing_ok=True)
+            if path.name.startswith("f_"):
+                path.write_text("to be changed\n")
 
     # Tries, by what they are for
 
@@ -166,7 +174,9 @@ class RoomCase(BridgeCase):
     def sockets(cls):
         near = cls.neighbours
         bridge = cls.host.out / "run" / "bridge.sock"
-        return [["connect", place] for place in (near.agent, near.engine, bridge)] + [["abstract", near.abstract]]
+        return [*(["connect", place] for place in (near.agent, near.engine, bridge)), ["abstract", near.abstract],
+                ["datagram", near.log.getsockname()], ["pair_of", socket.AF_UNIX, socket.SOCK_DGRAM],
+                ["pair_of", socket.AF_UNIX, socket.SOCK_RAW]]  # fmt: skip
 
     @classmethod
     def network(cls):
@@ -188,10 +198,19 @@ class RoomCase(BridgeCase):
         ]
 
     @classmethod
+    def modes(cls):
+        """What a program may do to no file at all, not even to its own: others would get its user's rights."""
+        root = cls.host.workdirs["app"].path
+        there, new = ("chmod", "fchmod", "fchmodat", "fchmodat2"), ("open", "openat", "openat2", "creat", "mknod", "mknodat")
+        return [[bit, way, root / f"{'f' if way in there else 'new'}_{bit}_{way}"]
+                for bit in ("setuid", "setgid") for way in (*there, *new)]  # fmt: skip
+
+    @classmethod
     def escapes(cls):
         return [["mount", "/mnt"], ["remount", "/usr"], ["umount", "/mnt"], ["open_tree"], ["unshare"], ["clone"],
                 ["setns"], ["add_key"], ["io_uring"],
-                *([["enter", "/proc/1/ns/uts"], ["open_to_write", "/proc/sys/kernel/core_pattern"]] if ROOT else []),
+                *([["enter", "/proc/1/ns/uts"], ["open_to_write", "/proc/sys/kernel/core_pattern"],
+                   ["same_mode_of_input"], ["same_mode", "/dev/null"]] if ROOT else []),
                 ]  # fmt: skip
 
     @classmethod
@@ -200,9 +219,9 @@ class RoomCase(BridgeCase):
         return [["create", f"/tmp/{name}"], ["create", f"/dev/shm/{name}"]]
 
     @classmethod
-    def argv(cls):
+    def argv(cls, tries=None):
         words = [INTRUDER]
-        for attempt in cls.all_tries():
+        for attempt in tries or cls.all_tries():
             words += [*attempt, "/"]
         return [str(word) for word in words]
 
@@ -259,11 +278,15 @@ class Intruder(RoomCase):
         self.refused("REPO_ACTION_START_FAILED", "run_repo_action", workdir="app", action="by_link")
 
     def test_without_a_room_all_of_it_works(self):
-        done = subprocess.run(self.argv(), cwd=self.repo.path, capture_output=True, text=True, timeout=PATIENCE)
         self.addCleanup(self.remove_shared)
-        found = outcomes(self.all_tries(), done.stdout)
+        self.assert_all_works(self.all_tries())
+
+    def assert_all_works(self, tries):
+        done = subprocess.run(self.argv(tries), cwd=self.repo.path, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=PATIENCE)  # fmt: skip
+        found = outcomes(tries, done.stdout)
         failed = {attempt: said for attempt, said in found.items() if said != "did it"}
-        self.assertLessEqual({attempt.split()[0] for attempt in failed}, NOT_EVERYWHERE, failed)
+        self.assertEqual([attempt for attempt in failed if not NOT_EVERYWHERE & set(attempt.split())], [], failed)
 
     def remove_shared(self):
         for attempt in self.shared():
@@ -281,6 +304,14 @@ class Intruder(RoomCase):
         found, _ = self.attempt("writing")
 
         self.assert_only(found, self.changes_in(self.repo.path))
+
+    def test_a_program_that_would_lend_its_user_to_others(self):
+        self.assert_all_works(self.modes())
+        self.refill()
+        run = self.data("run_repo_action", workdir="app", action="modes")
+
+        found = outcomes(self.modes(), run["stdout"])
+        self.assertEqual([attempt for attempt, said in found.items() if said == "did it"], [])
 
     def test_a_program_that_may_use_the_network(self):
         found, run = self.attempt("online")
@@ -400,7 +431,7 @@ class WithoutNamespaces(Missing):
         """By Landlock contents stay unreadable, and nothing else can be written; by the filter no socket is found."""
         kept = [*self.secrets(), *self.sockets(), *self.changes_in(self.home), *self.plain(), *self.escapes()]
         # Names, modes and times are no contents, and a process is not a file.
-        beyond = {"list", "chmod", "utimensat", "setxattr", "signal"}
+        beyond = {"list", "chmod", "utimensat", "setxattr", "signal", "same_mode", "same_mode_of_input"}
         for attempt in kept:
             if attempt[0] not in beyond:
                 self.assertNotEqual(found[key_of(attempt)], "did it", attempt)
@@ -424,7 +455,8 @@ class WithoutFilter(Missing):
 
     def assert_what_holds(self, found):
         """The rest of the room stays as closed; namespaces of its own lead nowhere else."""
-        own = {"unshare", "clone", "setns", "mount", "remount", "umount", "open_tree", "add_key", "io_uring"}
+        own = {"unshare", "clone", "setns", "mount", "remount", "umount", "open_tree", "add_key", "io_uring", "pair_of",
+               "datagram"}  # fmt: skip
         did = {attempt for attempt, said in found.items() if said == "did it" and attempt.split()[0] not in own}
         possible = [*self.changes_in(self.repo.path), *self.shared(), ["pair"], ["create", self.home / "created"]]
         self.assertEqual(did, {key_of(attempt) for attempt in possible})
