@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <set>
 
 #include "platform/files.h"
 #include "platform/frozen_workdir.h"
@@ -204,6 +205,7 @@ class Furnishing {
     if (!plan_->private_home) return {};
     for (const auto& home : places_->homes) {
       if (within_workdir(home) != in_workdir) continue;
+      RB_CHECK(hold_way_to(home));
       if (is_there(home)) RB_CHECK(cover(home, "mode=700"));
       // One that lay in another private directory is made anew in there.
       if (!is_there(home)) make_directories_above(home + "/");
@@ -228,6 +230,7 @@ class Furnishing {
   Result<void> hide_one(const std::string& path) {
     RB_TRY(const auto facts, facts_of_path(path));
     if (!facts) return {};  // what covers its directory hides it already
+    RB_CHECK(hold_way_to(path));
     if (facts->is_directory()) {
       to_seal_.push_back(path);  // later: the workdir may have to be put into it
       return mount_tmpfs(path, "mode=755,size=64k");
@@ -235,6 +238,21 @@ class Furnishing {
     // A device that no device may be opened on.
     RB_TRY(const auto nothing, Kept::take(AT_FDCWD, "/dev/null", path));
     return nothing.put(kReadOnly);
+  }
+
+  // In a workdir that is written, a directory above what is hidden could be moved, and what is hidden with it
+  // to where the next room would not look for it. Nobody moves what something is mounted on.
+  Result<void> hold_way_to(const std::string& path) {
+    if (!plan_->writable || !within_workdir(path)) return {};
+    const auto top = plan_->workdir.size() + 1;
+    for (auto slash = path.find('/', top); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const auto above = path.substr(0, slash);
+      if (!is_there(above) || !held_.insert(above).second) continue;
+      if (::mount(above.c_str(), above.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+        return os_failure("hold a directory", errno);
+      }
+    }
+    return {};
   }
 
   Result<void> put_workdir() {
@@ -260,6 +278,7 @@ class Furnishing {
   std::vector<Kept> readable_;
   std::vector<std::string> writable_;
   std::vector<std::string> to_seal_;
+  std::set<std::string> held_;
 };
 
 // Parents first, each once. A root for a home is none.

@@ -111,8 +111,8 @@ std::optional<Arguments> parse(const std::vector<std::string>& words) {
   return arguments;
 }
 
-// The program can read the command line of the room's first process, and need not learn where what is hidden
-// lies.
+// The program can read the command line of the room's first process, and need not learn of what is hidden
+// more than what is mounted there tells it.
 void forget(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) ::explicit_bzero(argv[i], std::strlen(argv[i]));
 }

@@ -378,8 +378,24 @@ class WorkdirThatIsTheHome(BridgeCase):
                       ["read", repo / ".netrc"], ["append", repo / ".netrc"]]  # fmt: skip
         words = [str(word) for attempt in (*cls.open, *cls.closed) for word in (*attempt, "/")]
         action = {"argv": [str(INTRUDER), *words], "mutates": True, "integrity": PIN}
-        actions = {"private": action, "user": {**action, "home": "user"}}
+        cls.moves = [["rename", repo / ".config", repo / "moved"], ["rename", repo / "below", repo / "elsewhere"],
+                     ["rename", repo / ".config/git", repo / ".config/moved"],
+                     ["create", repo / ".config/created"]]  # fmt: skip
+        words = [str(word) for attempt in cls.moves for word in (*attempt, "/")]
+        moving = {**action, "argv": [str(INTRUDER), *words]}
+        actions = {"private": action, "user": {**action, "home": "user"}, "moving": moving}
         host.settings["WORKDIR_01_REPO_ACTIONS_JSON"] = json.dumps(actions)
+
+    def test_what_leads_to_credentials_is_not_moved(self):
+        """Under another name the next room would not know them."""
+        self.repo.remake()
+        for name in ("pinned", ".config/git/credentials", ".config/gh/hosts.yml", "below/something"):
+            self.repo.write(name, PINNED)
+        run = self.data("run_repo_action", workdir="app", action="moving")
+
+        found = outcomes(self.moves, run["stdout"])
+        busy = "could not: Device or resource busy"
+        self.assertEqual(list(found.values()), [busy, "did it", busy, "did it"])
 
     def test_credentials_in_the_workdir(self):
         for action in ("private", "user"):
