@@ -5,9 +5,11 @@
 // name at which nothing could be copied is empty in there. Whether a copy is what it ought to be is for
 // whoever looks at the view; here only nothing changes any more. Everything else of the workdir is as it is,
 // live. Read-only. Nothing where the kernel has no overlay for this user, where the workdir's file system
-// cannot be a layer of one or has others mounted in it, and where the memory does not suffice.
-// Needs a mount namespace of its own and CAP_SYS_ADMIN in it. Owns: the mounts that it returns, which are
-// nowhere in the tree yet. Threads: one. Source: the kernel's filesystems/overlayfs; mknod(2) on device 0, 0.
+// cannot be a layer of one or has others mounted in it, and where the copies may take more than half of the
+// machine's memory. Nobody who writes to the workdir meanwhile can bring that about: what cannot be copied,
+// or not into what the copies may take, is cut off or left out, and so is not what it ought to be. Needs a
+// mount namespace of its own and CAP_SYS_ADMIN in it. Owns: the mounts that it returns, which are nowhere in
+// the tree yet. Threads: one. Source: the kernel's filesystems/overlayfs; mknod(2) on device 0, 0.
 #pragma once
 
 #include <optional>

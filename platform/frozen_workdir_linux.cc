@@ -20,6 +20,7 @@ namespace {
 // In a mount namespace of our own, for a moment: an overlay takes its layers from where they are mounted.
 constexpr const char* kCopies = "/tmp";
 constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
+constexpr std::uint64_t kPage = 4096;
 constexpr int kMostLevels = 64;  // a manifest has no more
 constexpr std::size_t kMostMountsBytes = std::size_t{1} << 22U;
 
@@ -27,15 +28,20 @@ bool lies_below(const std::string& path, const std::string& directory) {
   return path.size() > directory.size() && path.starts_with(directory) && path[directory.size()] == '/';
 }
 
-// An overlay takes the attributes of a directory from its upper layer.
-Result<void> look_like(int place, const FileFacts& facts) {
+timespec since_epoch(std::int64_t nanos) {
+  constexpr std::int64_t kNanos = 1'000'000'000;
+  const auto rest = (nanos % kNanos + kNanos) % kNanos;  // also before 1970
+  return {.tv_sec = (nanos - rest) / kNanos, .tv_nsec = rest};
+}
+
+// An overlay takes the attributes of a directory from its upper layer. One that cannot be given is missed by
+// whoever looks at the view, if he asks for it.
+void look_like(int place, const FileFacts& facts) {
   (void)!::fchown(place, facts.owner, facts.group);  // others' files are ours, where we are not root
-  constexpr long kNanos = 1'000'000'000;
-  const std::array<timespec, 2> times{
-      timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
-      timespec{.tv_sec = facts.modified_ns / kNanos, .tv_nsec = facts.modified_ns % kNanos}};
-  const bool done = ::fchmod(place, facts.mode & kPermissions) == 0 && ::futimens(place, times.data()) == 0;
-  return done ? Result<void>() : os_failure("give a copy its attributes", errno);
+  const std::array<timespec, 2> times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                                      since_epoch(facts.modified_ns)};
+  (void)::fchmod(place, facts.mode & kPermissions);
+  (void)::futimens(place, times.data());
 }
 
 Result<UniqueFd> open_copy(int to, const std::string& name) {
@@ -49,13 +55,13 @@ Result<UniqueFd> make_copy(int to, const std::string& name) {
   return open_copy(to, name);
 }
 
-// Errors are the copy's; a source that cannot be read any more is a copy that nobody will take for it.
-Result<void> copy_bytes(int from, int to) {
+// A source that cannot be read to its end, or has grown beyond the memory for it, makes a copy that nobody
+// takes for what it ought to be.
+void copy_bytes(int from, int to) {
   constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
   for (;;) {
     const ssize_t copied = ::sendfile(to, from, nullptr, kMostAtOnce);
-    if (copied == 0) return {};
-    if (copied < 0 && errno != EINTR) return os_failure("copy a file", errno);
+    if (copied == 0 || (copied < 0 && errno != EINTR)) return;
   }
 }
 
@@ -63,8 +69,16 @@ Result<void> copy_file(int from, const FileFacts& facts, int to, const std::stri
   const UniqueFd copy(
       ::openat(to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRWXU));
   if (!copy.valid()) return os_failure("copy a file", errno);
-  RB_CHECK(copy_bytes(from, copy.get()));
-  return look_like(copy.get(), facts);
+  copy_bytes(from, copy.get());
+  look_like(copy.get(), facts);
+  return {};
+}
+
+Result<UniqueFd> open_file(int from, const std::string& name, FileFacts& facts) {
+  RB_TRY(auto file, open_beneath(from, name, OpenAs::readable));
+  RB_TRY(facts, facts_of(file.get()));
+  if (facts.is_regular()) return file;
+  return os_failure("open a file", EINVAL);
 }
 
 // For an overlay: nothing is here, whatever the layer below has.
@@ -73,33 +87,43 @@ Result<void> copy_nothing(int to, const std::string& name) {
   return done ? Result<void>() : os_failure("cover a name", errno);
 }
 
-Result<void> copy_link(int from, int to, const std::string& name) {
+void copy_link(int from, int to, const std::string& name) {
   const auto target = read_link_beneath(from, name);
-  if (!target || ::symlinkat(target->c_str(), to, name.c_str()) == 0) return {};
-  return os_failure("copy a link", errno);
+  if (target) (void)!::symlinkat(target->c_str(), to, name.c_str());
 }
 
-Result<void> copy_tree(int from, const FileFacts& facts, int to, const std::string& name, int level = 0);
+// A directory with all that is in it, which is to be mounted where it stands: what goes away meanwhile, what
+// is none of the three, and what there is no room for is left out.
+class TreeCopy {
+ public:
+  explicit TreeCopy(std::uint64_t most_entries) : left_(most_entries) {}
 
-// What goes away meanwhile, and what is none of the three, is left out.
-Result<void> copy_entry(int from, int to, const std::string& name, int level) {
-  const auto place = open_beneath(from, name, OpenAs::location);
-  const auto facts = place ? facts_of(place->get()) : Result<FileFacts>(fail(place.error()));
-  if (!facts) return {};
-  if (facts->is_link()) return copy_link(from, to, name);
-  if (facts->is_directory()) return copy_tree(place->get(), *facts, to, name, level + 1);
-  const auto file = facts->is_regular() ? open_beneath(from, name, OpenAs::readable) : os_failure("", EINVAL);
-  return file ? copy_file(file->get(), *facts, to, name) : Result<void>();
-}
-
-Result<void> copy_tree(int from, const FileFacts& facts, int to, const std::string& name, int level) {
-  RB_TRY(const auto copy, make_copy(to, name));
-  const auto entries = level < kMostLevels ? list_directory(from) : Result<std::vector<std::string>>{};
-  for (const auto& entry : entries ? *entries : std::vector<std::string>{}) {
-    RB_CHECK(copy_entry(from, copy.get(), entry, level));
+  Result<void> copy(int from, const FileFacts& facts, int to, const std::string& name, int level = 0) {
+    RB_TRY(const auto copied, make_copy(to, name));
+    const auto entries = level < kMostLevels ? list_directory(from) : Result<std::vector<std::string>>{};
+    for (const auto& entry : entries ? *entries : std::vector<std::string>{}) {
+      if (left_ == 0) break;
+      --left_;
+      copy_entry(from, copied.get(), entry, level);
+    }
+    look_like(copied.get(), facts);
+    return {};
   }
-  return look_like(copy.get(), facts);
-}
+
+ private:
+  void copy_entry(int from, int to, const std::string& name, int level) {
+    const auto place = open_beneath(from, name, OpenAs::location);
+    auto facts = place ? facts_of(place->get()) : Result<FileFacts>(fail(place.error()));
+    if (!facts) return;
+    if (facts->is_link()) return copy_link(from, to, name);
+    if (facts->is_directory()) return (void)copy(place->get(), *facts, to, name, level + 1);
+    if (!facts->is_regular()) return;
+    const auto file = open_file(from, name, *facts);
+    if (file) (void)copy_file(file->get(), *facts, to, name);
+  }
+
+  std::uint64_t left_;
+};
 
 // The upper layer: the names that are frozen and the directories on the way to them.
 class Copies {
@@ -110,11 +134,19 @@ class Copies {
     return Copies(std::move(from), std::move(to));
   }
 
+  // Whole directories come last, of which somebody may have made more than there is memory for.
   Result<void> add(const FrozenNames& names) {
-    for (const auto& name : sorted(names.directories)) RB_CHECK(add_directory(name));
-    for (const auto& name : names.files) RB_CHECK(add_file(name));
-    for (const auto& name : names.absent) RB_CHECK(add_absent(name));
-    return finish();
+    const auto outermost = outermost_of(names.directories);
+    for (const auto& name : names.files) {
+      if (!lies_below_any(name, outermost)) RB_CHECK(add_file(name));
+    }
+    for (const auto& name : names.absent) {
+      if (!lies_below_any(name, outermost)) RB_CHECK(add_absent(name));
+    }
+    TreeCopy tree(names.most_bytes / kPage);
+    for (const auto& name : outermost) RB_CHECK(add_directory(name, tree));
+    finish();
+    return {};
   }
 
   // Those that were copied.
@@ -130,39 +162,39 @@ class Copies {
 
   Copies(UniqueFd from, UniqueFd to) : from_(std::move(from)), to_(std::move(to)) {}
 
-  static std::vector<std::string> sorted(std::vector<std::string> names) {
-    std::ranges::sort(names);  // outer ones first
-    return names;
+  // What lies in one of them is as it is in the copy of that one.
+  static std::vector<std::string> outermost_of(std::vector<std::string> names) {
+    std::ranges::sort(names);
+    std::vector<std::string> outermost;
+    for (const auto& name : names) {
+      if (!lies_below_any(name, outermost)) outermost.push_back(name);
+    }
+    return outermost;
   }
 
-  [[nodiscard]] bool is_copied(const std::string& name) const {
-    return std::ranges::any_of(directories_,
-                               [&](const auto& one) { return name == one || lies_below(name, one); });
+  static bool lies_below_any(const std::string& name, const std::vector<std::string>& directories) {
+    return std::ranges::any_of(directories, [&](const auto& one) { return lies_below(name, one); });
   }
 
-  Result<void> add_directory(const std::string& name) {
-    if (is_copied(name)) return {};
+  Result<void> add_directory(const std::string& name, TreeCopy& tree) {
     RB_TRY(const auto place, way_to(name));
     if (!place) return {};
     const auto [source, facts] = look_at(*place);
     if (!facts.is_directory()) return copy_nothing(place->to.get(), place->name);
     directories_.push_back(name);
-    return copy_tree(source.get(), facts, place->to.get(), place->name);
+    return tree.copy(source.get(), facts, place->to.get(), place->name);
   }
 
   Result<void> add_file(const std::string& name) {
-    if (is_copied(name)) return {};
     RB_TRY(const auto place, way_to(name));
     if (!place) return {};
-    if (!look_at(*place).facts.is_regular()) return copy_nothing(place->to.get(), place->name);
-    const auto source = open_beneath(place->from.get(), place->name, OpenAs::readable);
-    const auto facts = source ? facts_of(source->get()) : Result<FileFacts>(fail(source.error()));
-    if (!facts || !facts->is_regular()) return copy_nothing(place->to.get(), place->name);
-    return copy_file(source->get(), *facts, place->to.get(), place->name);
+    FileFacts facts;
+    const auto source = open_file(place->from.get(), place->name, facts);
+    if (!source) return copy_nothing(place->to.get(), place->name);
+    return copy_file(source->get(), facts, place->to.get(), place->name);
   }
 
   Result<void> add_absent(const std::string& name) {
-    if (is_copied(name)) return {};
     RB_TRY(const auto place, way_to(name));
     return place ? copy_nothing(place->to.get(), place->name) : Result<void>();
   }
@@ -212,13 +244,11 @@ class Copies {
   }
 
   // When nothing is added to them any more, since that changes their times.
-  [[nodiscard]] Result<void> finish() const {
+  void finish() const {
     for (const auto& [path, facts] : on_the_way_) {
-      RB_TRY(const auto copy, open_copy(to_.get(), path));
-      RB_CHECK(look_like(copy.get(), facts));
+      if (const auto copy = open_copy(to_.get(), path)) look_like(copy->get(), facts);
     }
-    RB_TRY(const auto facts, facts_of(from_.get()));
-    return look_like(to_.get(), facts);
+    if (const auto facts = facts_of(from_.get())) look_like(to_.get(), *facts);
   }
 
   UniqueFd from_;
@@ -290,11 +320,19 @@ bool has_mounts_in(const std::string& workdir) {
   return false;
 }
 
+std::uint64_t half_of_memory() {
+  const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
+  return pages / 2 * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 std::optional<FrozenWorkdir> freeze(const std::string& workdir, const FrozenNames& names) {
-  if (has_mounts_in(workdir)) return std::nullopt;
-  if (::mount("tmpfs", kCopies, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") != 0) return std::nullopt;
+  if (has_mounts_in(workdir) || names.most_bytes > half_of_memory()) return std::nullopt;
+  // As many files as TreeCopy lets be.
+  const auto options =
+      "mode=700,nr_inodes=0,size=" + std::to_string(std::max<std::uint64_t>(names.most_bytes, kPage));
+  if (::mount("tmpfs", kCopies, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return std::nullopt;
   auto frozen = lay_over(names);
   (void)::umount2(kCopies, MNT_DETACH);
   if (!frozen) return std::nullopt;

@@ -16,6 +16,7 @@
 // Source: docs/SECURITY.md, "The room"; namespaces(7), mount_setattr(2), landlock(7), seccomp(2).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct FrozenNames {
   std::vector<std::string> files;
   std::vector<std::string> directories;  // with all that is in them
   std::vector<std::string> absent;
+  // What copies of them may take: more than this was not there when it was last looked at.
+  std::uint64_t most_bytes = 0;
   [[nodiscard]] bool none() const { return files.empty() && directories.empty() && absent.empty(); }
 };
 

@@ -94,7 +94,7 @@ asio::awaitable<Result<Json>> perform(CallContext context, Parts& parts, const r
   runs::RunRequest request;
   request.supervisor = parts.programs.supervisor;
   request.control_groups = parts.control_groups;
-  request.room = room_argv(parts, workdir, action);
+  request.room = room_argv(parts, workdir, action, *before);
   request.argv = action.argv;
   if (call.path) request.argv.push_back(call.path->bytes());
   RB_CO_TRY(request.environment, bridge::action_environment(action, parts.redactor));

@@ -33,6 +33,8 @@ Failure unreachable(const Error& error, const RepoPath& path) {
   return refuse_pin(codes::kPathUnsupportedType, "a pinned file cannot be read", path);
 }
 
+Traced traced(Trace& trace) { return {.text = trace.text(), .bytes_of_copies = trace.bytes_of_copies()}; }
+
 // The directory that a pinned name stands in, reached one component after the other.
 class Way {
  public:
@@ -100,7 +102,7 @@ Result<Look> look_at_absent(int root, const RepoPath& path, AbsentTrace absent) 
       trace.add(facts);
     }
   }
-  return Look{.now = {.kind = PinKind::absent}, .trace = trace.text()};
+  return Look{.now = {.kind = PinKind::absent}, .trace = traced(trace)};
 }
 
 // The names of what drifted, as many as an answer should hold.
@@ -138,7 +140,13 @@ Result<Look> look_at(int root, const RepoPath& path, PinKind kind, AbsentTrace a
   if (!way) return unreachable(way.error(), path);
   auto digest = kind == PinKind::file ? file_digest(*way, path, trace) : directory_digest(*way, path, trace);
   if (!digest) return fail(std::move(digest).error());
-  return Look{.now = {.kind = kind, .digest = *std::move(digest)}, .trace = trace.text()};
+  return Look{.now = {.kind = kind, .digest = *std::move(digest)}, .trace = traced(trace)};
+}
+
+std::uint64_t bytes_of_copies(const Traces& traces) {
+  std::uint64_t sum = 0;
+  for (const auto& [path, trace] : traces) sum += trace.bytes_of_copies;
+  return sum;
 }
 
 Result<Traces> verify_pins(int root, const policy::Action& action) {

@@ -8,6 +8,7 @@
 // Threads: any; blocks for as long as reading takes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -17,9 +18,15 @@
 
 namespace repobridge::actions {
 
+struct Traced {
+  std::string text;
+  std::uint64_t bytes_of_copies = 0;
+  friend bool operator==(const Traced&, const Traced&) = default;
+};
+
 struct Look {
   policy::Pin now;
-  std::string trace;
+  Traced trace;
 };
 
 // What is there now, as a pin of that kind. `parent_too`: the trace of an absent name has its directory as
@@ -30,7 +37,10 @@ enum class AbsentTrace : std::uint8_t { way_only, parent_too };
 Result<Look> look_at(int root, const policy::RepoPath& path, policy::PinKind kind,
                      AbsentTrace absent = AbsentTrace::way_only);
 
-using Traces = std::map<policy::RepoPath, std::string>;
+using Traces = std::map<policy::RepoPath, Traced>;
+
+// What copies of all that was looked at take of memory, at most.
+std::uint64_t bytes_of_copies(const Traces& traces);
 
 Result<Traces> verify_pins(int root, const policy::Action& action);
 

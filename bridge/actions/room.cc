@@ -101,7 +101,7 @@ Paths frozen_pins(const policy::Pins& pins) {
 }  // namespace
 
 std::vector<std::string> room_argv(const bridge::Parts& parts, const policy::Workdir& workdir,
-                                   const policy::Action& action) {
+                                   const policy::Action& action, const Traces& verified) {
   const auto& isolation = action.isolation;
   std::vector<std::string> argv{parts.programs.room, "--workdir", workdir.path};
   if (action.mutates) argv.emplace_back("--writable");
@@ -117,6 +117,7 @@ std::vector<std::string> room_argv(const bridge::Parts& parts, const policy::Wor
   append(argv, "--hide", hidden);
   if (action.mutates) return argv;
   const auto frozen = frozen_pins(action.integrity);
+  argv.insert(argv.end(), {"--freeze-bytes", std::to_string(bytes_of_copies(verified))});
   argv.insert(argv.end(), frozen.begin(), frozen.end());
   return argv;
 }

@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "bridge/actions/pins.h"
 #include "bridge/parts.h"
 #include "policy/policy.h"
 
 namespace repobridge::actions {
 
-// repobridge-room and its options, up to the program.
+// repobridge-room and its options, up to the program. `verified`: the pins, just now.
 std::vector<std::string> room_argv(const bridge::Parts& parts, const policy::Workdir& workdir,
-                                   const policy::Action& action);
+                                   const policy::Action& action, const Traces& verified);
 
 }  // namespace repobridge::actions

@@ -13,6 +13,7 @@
 //     --freeze-file PATH     of a workdir that is not written: stays what it is now; relative to it
 //     --freeze-directory PATH
 //     --freeze-absent PATH
+//     --freeze-bytes NUMBER  what copies of them may take
 //
 // Static, single-threaded, without any library but the platform's core and libseccomp. What it says on
 // descriptor 3 is supervisor_protocol.h's; the supervisor hands it on.
@@ -21,6 +22,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -100,6 +102,10 @@ std::optional<Arguments> parse(const std::vector<std::string>& words) {
     if (++word == words.end()) return std::nullopt;
     if (option == "--workdir") {
       arguments.plan.workdir = *word;
+    } else if (option == "--freeze-bytes") {
+      auto& most = arguments.plan.frozen.most_bytes;
+      if (std::from_chars(word->data(), word->data() + word->size(), most).ec != std::errc{})
+        return std::nullopt;
     } else if (auto* const list = list_named(arguments.plan, option)) {
       list->push_back(*word);
     } else {

@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import shutil
+import socket
+import stat
 import subprocess
 import unittest
 
@@ -256,6 +258,44 @@ class Frozen(WhileItRuns):
         (self.repo / name).symlink_to("elsewhere")
         self.repo.write("elsewhere/data/words", "evil\n")
 
+    def test_nothing_in_the_workdir_keeps_them_from_being_frozen(self):
+        self.repo.write(os.fsdecode(b"tools/\xff\n:,\\"), "odd")
+        self.repo.write("upper/work", "odd")
+        self.listen(self.repo / "tools/socket")
+        self.mark("user.overlay.")
+        if ROOT:
+            self.mark("trusted.overlay.")
+            self.white_out()
+        before_1970, far_away = (-1, -1), (2**33 * 10**9, 2**33 * 10**9)
+        for times in (before_1970, far_away):
+            with self.subTest(times):
+                self.all_times(times)
+                run = self.run_action()
+
+                self.assertEqual((run["exit_code"], run["stdout"]), (0, WORDS + "library\nlibrary\n"))
+                self.assertEqual(run["pins"]["protection"], "overlay")
+
+    def all_times(self, times):
+        for name in ("tools/data/words", "tools/data", "tools", "lib/a", "lib/sub", "lib", "."):
+            os.utime(self.repo / name, ns=times)
+
+    @staticmethod
+    def listen(path):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+
+    def mark(self, prefix):
+        """With all that says to an overlay that something is elsewhere, or nothing."""
+        says = {"opaque": b"y", "redirect": b"/lib", "metacopy": b"", "origin": b"\0", "whiteout": b"y", "impure": b"y"}
+        for name in (".", "tools", "tools/data", "tools/data/words", "lib", "lib/a", "tools/check"):
+            for word, value in says.items():
+                with contextlib.suppress(OSError):  # not every file system has attributes
+                    os.setxattr(self.repo / name, prefix + word, value)
+
+    def white_out(self):
+        for name in ("whiteout", "tools/whiteout", "conftest"):
+            os.mknod(self.repo / name, stat.S_IFCHR, os.makedev(0, 0))
+
     def test_a_writer_that_never_rests(self):
         """It can keep a run from starting, and never shows one other bytes."""
         ran = refused = 0
@@ -275,6 +315,34 @@ class Frozen(WhileItRuns):
         data = self.run_action("lists")
 
         self.assertEqual(data["stdout"].split(), ["other", "words", "not", "pinned"])
+
+
+class Many(PinsCase):
+    """A thousand pins, and some for names that are not there."""
+
+    names = [f"many/{number % 10}/{number}" for number in range(1000)]
+
+    @classmethod
+    def prepare(cls, host):
+        cls.write_them(host.workdirs["app"])
+        pins = {**{name: digest(name) for name in cls.names}, **{f"{name}.py": "absent" for name in cls.names[:100]}}
+        action = {"argv": ["/bin/sh", "-c", "cat many/*/* | wc -c"], "mutates": False, "integrity": pins}
+        host.settings["WORKDIR_01_REPO_ACTIONS_JSON"] = json.dumps({"many": action})
+
+    @classmethod
+    def write_them(cls, repository):
+        for name in cls.names:
+            repository.write(name, name)
+
+    def setUp(self):
+        BridgeCase.setUp(self)
+        self.write_them(self.repo)
+
+    def test_they_are_frozen(self):
+        run = self.run_action("many")
+
+        self.assertEqual(run["pins"], {"count": 1100, "protection": "overlay"})
+        self.assertEqual(run["stdout"].strip(), str(len("".join(self.names))))
 
 
 @unittest.skipUnless(ROOT, "whoever is not root mounts nothing")

@@ -139,7 +139,7 @@ class Run:
     """A supervisor at work. `bridge` is the test's end of its socket."""
 
     def __init__(self, place, program, argv, limit_ms=int(PATIENCE * 1000), environment=None, level=Level(),
-                 delegated=None):
+                 delegated=None, room=None, workdir=None):
         self.contained = None
         self.group = delegated.path / f"repobridge-run-{os.urandom(8).hex()}" if level.group else None
         self.secret = os.urandom(16).hex()
@@ -163,6 +163,10 @@ class Run:
         if level.group:
             words += ["--control-group", self.group]
         launcher = delegated.launcher() if delegated else []
+        if room is not None:
+            workdir = workdir or place.path
+            words += ["--room", "--", place.copy(BIN / "repobridge-room"), "--workdir", workdir, *room]
+            words = [shutil.which("env"), "--chdir", workdir, *words]
         self.pid = self._spawn(place, launcher, [*words, "--", *argv], given, environment)
         self.pid_fd = os.pidfd_open(self.pid)
         theirs.close()
@@ -198,8 +202,16 @@ class Run:
                 said.append(words)
         return said
 
+    def message(self):
+        """The next one, and the descriptor beside it."""
+        message, [*beside], _, _ = socket.recv_fds(self.bridge, 256, 1)
+        return message.decode(), (beside or [None])[0]
+
     def stop(self):
         self.bridge.send(b"stop")
+
+    def go(self):
+        self.bridge.send(b"go")
 
     def bridge_dies(self):
         self.bridge.close()
