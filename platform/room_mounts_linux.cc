@@ -33,6 +33,11 @@ constexpr std::array kDeviceLinks = {
     DeviceLink{"/dev/ptmx", "pts/ptmx"}};
 constexpr const char* kResolver = "/etc/resolv.conf";
 
+// /tmp, /var/tmp, /run and /dev.
+constexpr std::size_t kSystemPlaces = 4;
+constexpr mode_t kForAll = S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO;
+constexpr mode_t kToRead = S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
+
 bool lies_in(const std::string& path, const std::string& directory) {
   return directory == "/" || path == directory || path.starts_with(directory + "/");
 }
@@ -178,9 +183,10 @@ class Furnishing {
   }
 
   Result<void> cover_system() {
-    for (const char* path : {"/tmp", "/var/tmp"}) RB_CHECK(cover(path, "mode=1777"));
-    RB_CHECK(cover("/run", "mode=755"));
-    RB_CHECK(cover("/dev", "mode=755"));
+    RB_CHECK(make_memory());
+    for (const char* path : {"/tmp", "/var/tmp"}) RB_CHECK(cover(path, kForAll));
+    RB_CHECK(cover("/run", kToRead));
+    RB_CHECK(cover("/dev", kToRead));
     // Read-only devices are written to as ever; it is their modes and times that are the machine's.
     for (const auto& device : devices_) RB_CHECK(device.put(kReadOnlyDevice));
     for (const auto& link : kDeviceLinks) (void)!::symlink(link.target, link.name);
@@ -192,11 +198,41 @@ class Furnishing {
     return {};
   }
 
+  // One for all that is private, so that together they take no more than one may: by default half of the
+  // machine's. It stands in the tree for a moment, since of no other mount a part can be had.
+  Result<void> make_memory() {
+    constexpr const char* kPlace = "/tmp";
+    RB_CHECK(mount_tmpfs(kPlace, "mode=700"));
+    auto made = make_parts(kPlace);
+    if (::umount2(kPlace, MNT_DETACH) != 0) return os_failure("put a private directory away", errno);
+    return made;
+  }
+
+  Result<void> make_parts(const std::string& memory) {
+    const auto most = kSystemPlaces + places_->homes.size();
+    for (std::size_t one = 0; one < most; ++one) {
+      const auto path = memory + "/" + std::to_string(one);
+      if (::mkdir(path.c_str(), S_IRWXU) != 0) return os_failure("make a private directory", errno);
+      RB_TRY(UniqueFd part, part_of_tree(path));
+      parts_.push_back(std::move(part));
+    }
+    return {};
+  }
+
+  static Result<UniqueFd> part_of_tree(const std::string& path) {
+    UniqueFd part(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    if (part.valid()) return part;
+    return os_failure("make a private directory", errno);
+  }
+
   // Links in place of one of these lead to another of them, or to what is read-only.
-  Result<void> cover(const std::string& path, const char* options) {
+  Result<void> cover(const std::string& path, mode_t mode) {
     RB_TRY(const auto facts, facts_of_path(path));
     if (!facts || !facts->is_directory()) return {};
-    RB_CHECK(mount_tmpfs(path, options));
+    RB_TRY(const auto part, Kept::of(std::move(parts_.back()), path));
+    parts_.pop_back();
+    RB_CHECK(part.put(kHarmless));
+    if (::chmod(path.c_str(), mode) != 0) return os_failure("open a private directory", errno);
     writable_.push_back(path);
     return {};
   }
@@ -206,7 +242,7 @@ class Furnishing {
     for (const auto& home : places_->homes) {
       if (within_workdir(home) != in_workdir) continue;
       RB_CHECK(hold_way_to(home));
-      if (is_there(home)) RB_CHECK(cover(home, "mode=700"));
+      if (is_there(home)) RB_CHECK(cover(home, S_IRWXU));
       // One that lay in another private directory is made anew in there.
       if (!is_there(home)) make_directories_above(home + "/");
     }
@@ -278,6 +314,7 @@ class Furnishing {
   std::vector<Kept> readable_;
   std::vector<std::string> writable_;
   std::vector<std::string> to_seal_;
+  std::vector<UniqueFd> parts_;  // of the private memory, each for one place
   std::set<std::string> held_;
 };
 

@@ -122,7 +122,9 @@ class RoomCase(BridgeCase):
         pins = {"tool.sh": hashlib.sha256(SCRIPT.encode()).hexdigest()}
         script = {"argv": ["./tool.sh"], "integrity": pins}
         modes = {"argv": cls.argv(cls.modes()), "integrity": PIN, "mutates": True}
-        return {"own": {**script, "mutates": True}, "own_still": {**script, "mutates": False}, "modes": modes}
+        places = ["/usr/bin/stat", "--format=%d %A", "/tmp", "/var/tmp", "/run", "/dev", "/dev/shm", str(cls.home)]
+        return {"own": {**script, "mutates": True}, "own_still": {**script, "mutates": False}, "modes": modes,
+                "places": {"argv": places, "integrity": PIN, "mutates": False}}  # fmt: skip
 
     @classmethod
     def fill_home(cls):
@@ -341,6 +343,13 @@ class Intruder(RoomCase):
 
         self.assert_only(found)
         self.assertEqual(run["isolation"]["missing"], [])
+
+    def test_what_is_private_shares_one_memory(self):
+        run = self.data("run_repo_action", workdir="app", action="places")
+        devices, modes = zip(*(line.split() for line in run["stdout"].splitlines()))
+
+        self.assertEqual(len(set(devices)), 1, run["stdout"])
+        self.assertEqual(modes[:5], ("drwxrwxrwt", "drwxrwxrwt", "drwxr-xr-x", "drwxr-xr-x", "drwx------"))
 
     def test_a_program_that_replaces_itself(self):
         details = self.refused("REPO_PIN_MISMATCH", "run_repo_action", workdir="app", action="own")
