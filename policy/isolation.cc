@@ -9,31 +9,49 @@
 namespace repobridge::policy {
 namespace {
 
-constexpr std::array<std::string_view, 61> kCredentialPlaces = {
+constexpr std::array<std::string_view, 120> kCredentialPlaces = {
     // Keys and agents.
     ".ssh", ".gnupg", ".pki", ".age", ".config/age", ".config/sops", ".putty", ".config/1Password",
     ".1password", ".config/op", ".config/Bitwarden", ".config/Bitwarden CLI", ".local/share/keyrings",
     ".local/share/kwalletd", ".kde/share/apps/kwallet", ".password-store", ".local/share/password-store",
-    ".keychain",
+    ".keychain", ".local/share/gnupg", ".var/app",
     // Clouds, clusters and engines.
     ".aws", ".azure", ".config/gcloud", ".config/doctl", ".config/hcloud", ".oci", ".bluemix", ".kube",
     ".docker", ".config/containers", ".terraform.d", ".terraformrc", ".vault-token", ".config/helm", ".fly",
-    ".config/netlify", ".databrickscfg",
+    ".config/netlify", ".databrickscfg", ".s3cfg", ".boto", ".mc", ".config/rclone", ".rclone.conf",
+    ".config/scw", ".config/linode-cli", ".config/exoscale", ".config/cloudflared", ".cloudflared",
+    ".config/.wrangler", ".wrangler", ".config/ngrok", ".ngrok2", ".config/stripe",
+    ".local/share/com.vercel.cli", ".config/configstore", ".minikube", ".rancher", ".talos",
+    ".smbcredentials", ".davfs2",
     // Forges and package registries.
     ".netrc", "_netrc", ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub",
     ".config/glab-cli", ".config/tea", ".npmrc", ".yarnrc.yml", ".pypirc", ".config/pip",
     ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml",
-    ".gradle/gradle.properties", ".config/composer/auth.json",
+    ".gradle/gradle.properties", ".config/composer/auth.json", ".m2/settings-security.xml",
+    ".composer/auth.json", ".bundle/config", ".local/share/gem/credentials", ".config/pypoetry/auth.toml",
+    ".nuget/NuGet", ".config/NuGet", ".sbt/.credentials", ".ivy2/.credentials", ".subversion/auth", ".hgrc",
+    ".config/github-copilot",
     // Databases, browsers and mail.
     ".pgpass", ".my.cnf", ".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-    ".thunderbird",
+    ".thunderbird", ".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".msmtprc", ".config/msmtp",
+    ".mbsyncrc", ".fetchmailrc", ".offlineimaprc", ".mutt", ".config/mutt", ".config/neomutt", ".config/aerc",
+    ".local/share/evolution", ".config/evolution",
+    // What was typed.
+    ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".psql_history", ".mysql_history",
+    ".python_history", ".node_repl_history", ".rediscli_history", ".local/share/atuin",
     // Ours.
     ".config/repobridge"};
 
-constexpr std::array<std::string_view, 12> kSystemSecrets = {
-    "/etc/shadow",    "/etc/shadow-",     "/etc/gshadow",     "/etc/gshadow-",
-    "/etc/ssh",       "/etc/ssl/private", "/etc/krb5.keytab", "/etc/kubernetes",
-    "/etc/wireguard", "/var/lib/docker",  "/var/lib/kubelet", "/var/lib/containerd"};
+constexpr std::array<std::string_view, 26> kSystemSecrets = {
+    // Users and their keys.
+    "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd",
+    "/etc/krb5.keytab", "/var/lib/sss/db", "/var/lib/sss/secrets", "/var/lib/samba/private",
+    // The machine's keys and networks.
+    "/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/wireguard",
+    "/etc/openvpn", "/etc/ppp", "/etc/NetworkManager/system-connections", "/var/lib/NetworkManager",
+    // Services, engines and clusters.
+    "/var/lib/private", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/etc/kubernetes",
+    "/var/lib/kubelet", "/etc/rancher", "/var/lib/rancher"};
 
 bool lies_in(std::string_view path, std::string_view place) {
   return path == place || (path.starts_with(place) && path[place.size()] == '/');
