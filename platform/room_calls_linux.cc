@@ -58,8 +58,8 @@ constexpr std::array kRefused = {SCMP_SYS(mount),
 
 // Which arguments have the mode of a file, and the flags that say whether it counts.
 struct ModeOf {
-  int call;
-  unsigned mode;
+  int call = 0;
+  unsigned mode = 0;
   std::optional<unsigned> flags;
 };
 constexpr int kFchmodat2 = 452;  // everywhere; younger than the library
