@@ -261,11 +261,11 @@ class Host:
         """bridge.json and front.json from the settings, with `changes` to them; None takes one away."""
         self.settings |= changes
         self.write_env()
-        with self._before_there_are_ways():
+        with self.before_there_are_ways():
             self._run("render", "--env-file", self.out / "repobridge.env", "--out", self.out)
 
     @contextlib.contextmanager
-    def _before_there_are_ways(self):
+    def before_there_are_ways(self):
         """No argv may name what is in a workdir and cannot be pinned, as a FIFO."""
         ways = [repository / "ways" for repository in self.workdirs.values() if (repository / "ways").exists()]
         aside = [self.path / f"ways-{number}" for number, _ in enumerate(ways)]

@@ -203,7 +203,8 @@ class TwoConfigurations(LeaseCase):
                   "WORKDIR_01_REPO_ACTIONS_JSON": self.host.settings["WORKDIR_01_REPO_ACTIONS_JSON"]}
         self.second = LeaseHost(shared)
         self.addCleanup(self.second.remove)
-        self.second.render()
+        with self.host.before_there_are_ways():
+            self.second.render()
         self.second.start()
         self.their_front = self.second.client()
 

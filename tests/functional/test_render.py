@@ -103,7 +103,8 @@ class Render(AdminCase):
         self.assertEqual(bridge["socket_path"], str(self.out / "run/bridge.sock"))
         self.assertEqual(bridge["state_dir"], str(self.out / "state"))
         self.assertEqual(bridge["fronts"], [{"name": "default", "key_file": str(self.out / "bridge.key"),
-                                             "secret_files": [], "workdirs": ["demo"], "read_only": False}])
+                                             "secret_files": [str(self.out / "front.token")],
+                                             "workdirs": ["demo"], "read_only": False}])
 
     def test_locks_lie_in_the_users_home_whatever_the_environment_says(self):
         home = pathlib.Path(pwd.getpwuid(os.geteuid()).pw_dir)
