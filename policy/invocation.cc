@@ -165,7 +165,8 @@ class Search {
 
   std::optional<End> option(std::string_view element) {
     const auto read = read_option(*starter_, element);
-    if (read == Option::last) return End::nothing;
+    // Code or a module that is still to come would be what the caller names.
+    if (read == Option::last) return at_ + 1 == argv_->size() ? End::argv_ended : End::nothing;
     if (read == Option::unclear) return End::argv_ended;
     if (read == Option::takes_next) ++at_;
     return std::nullopt;

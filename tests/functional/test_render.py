@@ -361,6 +361,9 @@ REFUSALS = {
         lambda case: actions(a=action(argv=["perl", "-w", "-I", "lib"], argument="path")), ["'a.argument'"]),
     "a path to an interpreter by env": (
         lambda case: actions(a=action(argv=["/usr/bin/env", "A=b", "bash"], argument="path")), ["'a.argument'"]),
+    "a path that is code": (lambda case: actions(a=action(argv=["sh", "-c"], argument="path")), ["'a.argument'"]),
+    "a path that is code by env": (
+        lambda case: actions(a=action(argv=["env", "perl", "-ne"], argument="path")), ["'a.argument'"]),
     "a path to what starts programs": (lambda case: actions(a=action(argv=["timeout", "5"], argument="path")),
                                        ["'a.argument'"]),
     "actions file relative": (lambda case: {**WRITABLE, FILE: "actions.json"}, [FILE, "absolute"]),

@@ -40,8 +40,8 @@ TEST(Invocation, OfAnInterpreterExecutesItsScript) {
 
 TEST(Invocation, OfAnInterpreterWithCodeExecutesNoFile) {
   for (const char* line :
-       {"python3 -c code x", "python3 -Im pytest x", "sh -c code", "sh -euc code", "bash -s", "perl -ne code",
-        "ruby -e code", "node -e code", "php -r code", "go build", "npm test"}) {
+       {"python3 -c code x", "python3 -Im pytest x", "sh -c code", "sh -euc code", "bash -s x",
+        "perl -ne code", "ruby -e code", "node -e code", "php -r code", "go build", "npm test"}) {
     EXPECT_EQ(executed(line), split(line, ' ').front()) << line;
   }
 }
@@ -68,6 +68,12 @@ TEST(Invocation, EndsWhereOneMoreWouldBeExecuted) {
                            "env -S x",
                            "env --split-string=python3$-u",
                            "sh --",
+                           "sh -c",
+                           "env bash -ce",
+                           "python3 -m",
+                           "perl -ne",
+                           "node -e",
+                           "uv run -m",
                            "/lib64/ld-linux-x86-64.so.2"}) {
     EXPECT_TRUE(executed(line).ends_with(" +")) << line;
   }
