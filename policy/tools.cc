@@ -15,13 +15,15 @@ struct Tool {
 };
 
 constexpr std::string_view kPythonReads =
-    "pyvenv.cfg sitecustomize.py usercustomize.py conftest.py pyproject.toml setup.cfg tox.ini pytest.ini";
+    "pyvenv.cfg sitecustomize.py usercustomize.py conftest.py pyproject.toml setup.cfg tox.ini pytest.ini "
+    "__pycache__/";
 constexpr std::string_view kNodeReads = "package.json .npmrc node_modules/ package-lock.json";
 
 constexpr std::array kTools = {
     // Python
     Tool{"python pypy ipython", kPythonReads, true},
-    Tool{"pytest py.test", "conftest.py pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini"},
+    Tool{"pytest py.test",
+         "conftest.py pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini __pycache__/"},
     Tool{"uv uvx", ".venv/ uv.toml uv.lock .python-version pyproject.toml"},
     Tool{"pip", "pyproject.toml setup.py setup.cfg"},
     Tool{"poetry", "pyproject.toml poetry.lock poetry.toml .venv/"},

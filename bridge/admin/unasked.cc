@@ -17,6 +17,20 @@ using policy::PinKind;
 using policy::RepoPath;
 
 constexpr std::size_t kMaxMakefileBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxMakefiles = 100;
+
+bool are_flags(std::string_view option) {
+  return option.size() > 1 && option[0] == '-' &&
+         option.find_first_not_of("bBdEhiIOPqsSuvVxm", 1) == std::string_view::npos;
+}
+
+// Python's "-m", alone or behind other letters.
+bool is_module_option(std::string_view option) { return are_flags(option) && option.ends_with('m'); }
+
+// Python's "-I" and "-P": neither beside its script nor at the top.
+bool finds_modules_elsewhere(std::string_view option) {
+  return are_flags(option) && option.find_first_of("IP") != std::string_view::npos;
+}
 
 class Reads {
  public:
@@ -78,22 +92,45 @@ class Reads {
     }
   }
 
-  // A module there is found before the interpreter's own.
+  // A module there is found before the interpreter's own: beside the script, or for code and "-m" at the top,
+  // which nothing can pin.
   void add_beside_script(Unpinned& unpinned) const {
     std::string script = action_->argv.front();
+    bool inside = script.starts_with("./");
     for (const auto& one : invocation_.executed) {
-      if (one.as == policy::Executed::As::script) script = action_->argv[one.element];
+      if (one.as != policy::Executed::As::script) continue;
+      script = action_->argv[one.element];
+      inside = true;
     }
+    if (!inside) add_module(unpinned);
     const auto named = named_in(*search_->root, script);
-    const auto directory = named ? RepoPath::from_bytes(named->path.parent()) : RepoPath::from_bytes("");
-    if (directory) add(*directory, PinKind::directory, unpinned);
+    const auto directory = RepoPath::from_bytes(named ? named->path.parent() : "");
+    if (directory) {
+      add(*directory, PinKind::directory, unpinned);
+    } else if ((named || !inside) && std::ranges::none_of(action_->argv, finds_modules_elsewhere)) {
+      unpinned.not_pinnable.emplace_back("./");
+    }
   }
 
-  void add_includes(const std::vector<std::string>& makefiles, Unpinned& unpinned) const {
-    for (const auto& name : makefiles) {
-      const auto text = platform::read_beneath_if_present(root_, name, kMaxMakefileBytes);
+  // What "-m tests.run" may find at the top.
+  void add_module(Unpinned& unpinned) const {
+    const auto& argv = action_->argv;
+    const auto option = std::ranges::find_if(argv, is_module_option);
+    if (option == argv.end() || option + 1 == argv.end()) return;
+    const std::string module = (option + 1)->substr(0, (option + 1)->find('.'));
+    add_name(module + ".py", unpinned);
+    add_name(module + "/", unpinned);
+  }
+
+  // What is included may include more.
+  void add_includes(std::vector<std::string> makefiles, Unpinned& unpinned) const {
+    for (std::size_t i = 0; i < makefiles.size() && i < kMaxMakefiles; ++i) {
+      const auto text = platform::read_beneath_if_present(root_, makefiles[i], kMaxMakefileBytes);
       if (!text || !*text) continue;
-      for (const auto& included : policy::makefile_includes(**text)) add_name(included, unpinned);
+      for (const auto& included : policy::makefile_includes(**text)) {
+        add_name(included, unpinned);
+        if (std::ranges::find(makefiles, included) == makefiles.end()) makefiles.push_back(included);
+      }
     }
   }
 

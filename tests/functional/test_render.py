@@ -585,19 +585,32 @@ class Warnings(AdminCase):
 
         pins, _ = self.warned()["python"]
 
-        self.assertEqual(pins["conftest.py"], "absent")
+        self.assertEqual((pins["conftest.py"], pins["__pycache__"]), ("absent", "absent"))
         self.assertEqual(pins["tools/"], manifest_digest(self.work / "tools"))
         self.assertIn("tools/", self.warned(argv=["python3", "tools/check"])["python"][0])
 
+    def test_python_finds_modules_at_the_top(self):
+        """Of code, of "-m" and of a script that lies there; the top itself cannot be pinned."""
+        self.tool("python3")
+        (self.work / "data.txt").write_text("data\n")
+        pins = {"tools/check": CHECK_DIGEST, "data.txt": DATA_DIGEST}
+        for words, top, module in (("-m tools.check", ["./"], True), ("-c 1", ["./"], False),
+                                   ("data.txt", ["./"], False), ("-I data.txt", [], False),
+                                   ("-Pm tools", [], True), ("tools/check", [], False)):
+            with self.subTest(words):
+                found, not_pinnable = self.warned(argv=["python3", *words.split()], integrity=pins)["python"]
+                self.assertEqual((not_pinnable, "tools.py" in found), (top, module))
+
     def test_a_makefile_names_more(self):
         (self.work / "Makefile").write_text("include rules.mk $(MORE)\n-include gone.mk ../up.mk\n")
-        (self.work / "rules.mk").write_text("x\n")
+        (self.work / "rules.mk").write_text("include deep.mk rules.mk\n")
 
         pins, _ = self.warned(argv=[self.tool("make")])["make"]
 
         self.assertEqual(pins, {"Makefile": hashlib.sha256((self.work / "Makefile").read_bytes()).hexdigest(),
                                 "GNUmakefile": "absent", "makefile": "absent",
-                                "rules.mk": hashlib.sha256(b"x\n").hexdigest(), "gone.mk": "absent"})
+                                "rules.mk": hashlib.sha256((self.work / "rules.mk").read_bytes()).hexdigest(),
+                                "deep.mk": "absent", "gone.mk": "absent"})
 
     def test_directories_and_code_are_looked_at(self):
         (self.work / "data.txt").write_text("data\n")

@@ -25,8 +25,9 @@ TEST(Tools, AreKnownWithoutTheirPlaceAndVersion) {
 TEST(Tools, ReadWhatNobodyNamed) {
   for (const auto& [program, names] : std::vector<std::pair<const char*, std::vector<const char*>>>{
            {"python3.11",
-            {"pyvenv.cfg", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyproject.toml"}},
-           {"pytest", {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg"}},
+            {"pyvenv.cfg", "sitecustomize.py", "usercustomize.py", "conftest.py", "pyproject.toml",
+             "__pycache__/"}},
+           {"pytest", {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "__pycache__/"}},
            {"uv", {".venv/", "uv.toml", "uv.lock", ".python-version"}},
            {"npm", {"package.json", ".npmrc", "node_modules/", "package-lock.json"}},
            {"/usr/bin/node", {"package.json", "node_modules/"}},
