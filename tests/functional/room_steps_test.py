@@ -3,10 +3,13 @@ workdir meanwhile."""
 
 import errno
 import os
+import shutil
 import signal
+import subprocess
 import unittest
 
 from crash_case import adopt_orphans, children_of, wait_until
+from harness import PATIENCE
 from supervisor_case import ORDINARY, ROOT, Place, Run, poll_end
 
 SLEEP = ["/bin/sleep", "1000"]
@@ -210,6 +213,43 @@ class Steps(unittest.TestCase):
 @unittest.skipUnless(ROOT, "whoever is not root is ordinary already")
 class StepsOfAnOrdinaryUser(Steps):
     user = ORDINARY
+
+    def as_user(self, *words):
+        return subprocess.run(
+            [shutil.which("setpriv"), f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
+
+    def enter(self, process, namespace):
+        return self.as_user("nsenter", "--preserve-credentials", "--target", str(process), namespace, "true")
+
+    def test_no_other_process_of_the_user_enters_by_what_is_ours_of_it(self):
+        """By the program it can: that is the user's, who may trace it too."""
+        run = self.start()
+        self.until(run, "started")
+        self.know(run)
+        for name in ("supervisor", "outside", "first"):
+            for namespace in ("--user", "--mount", "--pid", "--net", "--ipc"):
+                with self.subTest(name, namespace=namespace):
+                    self.assertIn("Permission denied", self.enter(pid_of(self.processes[name]), namespace).stderr)
+        run.stop()
+        run.messages()
+        self.assertEqual(run.wait(), 0)
+        self.assert_nobody_is_left(run)
+
+    def test_what_is_no_room_can_be_entered(self):
+        """So that the test above can fail."""
+        words = [shutil.which("setpriv"), f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups",
+                 "unshare", "--user", "sh", "-c", "echo there; exec sleep 1000"]  # fmt: skip
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as other:
+            self.assertEqual(other.stdout.readline(), b"there\n")
+            self.assertEqual(self.enter(other.pid, "--user").stderr, "")
+            other.kill()
+
+
+def pid_of(process):
+    """Of a descriptor of one."""
+    facts = dict(line.split(":\t") for line in open(f"/proc/self/fdinfo/{process}"))
+    return int(facts["Pid"])
 
 
 if __name__ == "__main__":
