@@ -42,6 +42,12 @@ HttpReply malformed(const Ec& ec) {
   return refusal(400, "the request is no HTTP/1.1");
 }
 
+// Where it is not the one coding that is known, nobody can say where the body ends.
+bool has_other_transfer_coding(const HttpHead& head) {
+  const auto coding = head.field("Transfer-Encoding");
+  return coding && policy::lower_ascii(*coding) != "chunked";
+}
+
 HttpHead head_of(const Parser& parser) {
   const auto& message = parser.get();
   HttpHead head{.method = std::string(message.method_string()), .target = std::string(message.target())};
@@ -186,6 +192,10 @@ asio::awaitable<bool> HttpConnection::State::read_head() {
     co_await wait(deadline);
   }
   head = head_of(*parser);
+  if (has_other_transfer_coding(head)) {
+    co_await answer(refusal(400, "the only Transfer-Encoding that is taken is chunked"));
+    co_return false;
+  }
   keep = parser->keep_alive();
   // What is announced is the ladder's to judge; this is for what comes without a length.
   parser->body_limit(parts.max_body_bytes);

@@ -135,7 +135,8 @@ void HttpServer::State::spawn(asio::awaitable<void> work, std::function<void()> 
 }
 
 void HttpServer::State::arrived(std::unique_ptr<HttpStream> stream, const HttpHandler& handler) {
-  if (full()) return turn_away_one(std::move(stream));
+  // One that waited for its place while we were told to end would be drained by nobody.
+  if (full() || stopping) return turn_away_one(std::move(stream));
   connections.emplace_front(executor, HttpConnection::Parts{.stream = std::move(stream),
                                                             .handler = handler,
                                                             .limits = parts.limits,
@@ -233,7 +234,7 @@ Result<std::string> HttpServer::open(Door door) {
   RB_TRY(const auto endpoint, endpoint_of(door.address));
   if (!door.anywhere && !endpoint.address().is_loopback()) {
     return policy::refuse(codes::kListenNotLoopback,
-                          "is not loopback; REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true allows that");
+                          "is not loopback; only --http may be elsewhere, with REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true");
   }
   RB_TRY(auto acceptor, bound(state_->executor, endpoint));
   const std::string where = text_of(acceptor.local_endpoint());

@@ -20,6 +20,10 @@ MIB = 1 << 20
 PUSH = {"name": "push_repo", "arguments": {"workdir": "app"}}
 
 
+def descriptors_of(front):
+    return len(os.listdir(f"/proc/{front.process.pid}/fd"))
+
+
 class Connections(HttpTestCase):
     def raw(self, front):
         client = socket.create_connection(front.http, timeout=PATIENCE)
@@ -92,6 +96,8 @@ class Connections(HttpTestCase):
             (post + b"Content-Length: x\r\n\r\n", 400),
             (post + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\n", 400),
             (post + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            (post + b"Transfer-Encoding: xchunked\r\n\r\n" + b"GET /behind HTTP/1.1\r\n\r\n", 400),
+            (post + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 400),
             (b"POST /mcp HTTP/1.1\r\nHost : localhost\r\n\r\n", 400),
             (b"POST /mcp HTTP/1.1\r\n Host: localhost\r\n\r\n", 400),
             (post + b"X: " + b"x" * 20000 + b"\r\n\r\n", 431),
@@ -447,6 +453,31 @@ class End(HttpTestCase):
         self.assertEqual(client.recv(1), b"")
 
 
+class EndAtFullDoor(HttpTestCase):
+    limits = {"connections": 4, "idle_seconds": 600}
+
+    def test_whoever_waited_for_a_place_is_not_waited_for(self):
+        # Whether the place is free before the end begins is chance, hence more than one try; the end and what
+        # makes the place free come at one time.
+        for _ in range(12):
+            front = self.run_http()
+            crowd = [self.connect(front) for _ in range(4)]
+            for client in crowd:
+                self.assertEqual(self.post(client, request("ping")).status, 200)
+            before = descriptors_of(front)
+            silent = socket.create_connection(front.http, timeout=PATIENCE)
+            self.addCleanup(silent.close)
+            wait_until("it is at the door", lambda: descriptors_of(front) > before)
+
+            front.process.send_signal(signal.SIGSTOP)
+            for client in crowd:
+                client.close()
+            front.process.send_signal(signal.SIGTERM)
+            front.process.send_signal(signal.SIGCONT)
+
+            self.assertEqual(front.wait(), 0)
+
+
 class Tls(HttpTestCase):
     def setUp(self):
         super().setUp()
@@ -519,7 +550,8 @@ class Start(HttpTestCase):
 
     def test_of_status_pages_never_goes_beyond_loopback(self):
         self.write_policy(allow_non_loopback=True)
-        self.assert_refused("--http", "127.0.0.1:0", "--metrics", "0.0.0.0:0", naming="LISTEN_ADDRESS_NOT_LOOPBACK")
+        self.assert_refused("--http", "127.0.0.1:0", "--metrics", "0.0.0.0:0",
+                            naming="LISTEN_ADDRESS_NOT_LOOPBACK: --metrics is not loopback; only --http")
 
     def test_goes_beyond_loopback_when_that_is_said(self):
         self.write_policy(allow_non_loopback=True)
