@@ -233,8 +233,9 @@ HttpServer::~HttpServer() = default;
 Result<std::string> HttpServer::open(Door door) {
   RB_TRY(const auto endpoint, endpoint_of(door.address));
   if (!door.anywhere && !endpoint.address().is_loopback()) {
-    return policy::refuse(codes::kListenNotLoopback,
-                          "is not loopback; only --http may be elsewhere, with REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true");
+    return policy::refuse(
+        codes::kListenNotLoopback,
+        "is not loopback; only --http may be elsewhere, with REPOBRIDGE_FRONT_ALLOW_NON_LOOPBACK=true");
   }
   RB_TRY(auto acceptor, bound(state_->executor, endpoint));
   const std::string where = text_of(acceptor.local_endpoint());
