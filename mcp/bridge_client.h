@@ -27,8 +27,9 @@ class BridgeClient {
     std::chrono::milliseconds hello_limit = wire::kHandshakeLimit;
     // Between two signs of life.
     std::chrono::milliseconds idle_limit = wire::kIdleLimit;
-    // From the start to the outcome; a little more than the longest that a call may wait for its work.
-    std::chrono::milliseconds answer_limit = std::chrono::seconds{45};
+    // From the start to the outcome: more than the longest that a call may wait for a turn and then for its
+    // work, and less than 45 seconds, by when it must have been answered.
+    std::chrono::milliseconds answer_limit{44500};
   };
 
   BridgeClient(asio::any_io_executor executor, Options options)

@@ -39,7 +39,8 @@ void Metrics::call_refused(const std::string& tool, const std::string& code) {
 std::string Metrics::text() const {
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  out << head_of("repobridge_front_calls_total", "counter", "Tool calls that have ended, by their code.");
+  out << head_of("repobridge_front_calls_total", "counter",
+                 "Tool calls that the bridge ended, or that had no turn, by their code.");
   for (const auto& [labels, count] : calls_) {
     out << "repobridge_front_calls_total{tool=\"" << labels.first << "\",code=\"" << labels.second << "\"} "
         << count << "\n";

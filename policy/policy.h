@@ -41,7 +41,7 @@ struct Limits {
 
 // How long what a call starts may take, and how much of it there may be.
 struct RunLimits {
-  static constexpr std::chrono::seconds kLongestWait{44};  // clients give up after about 60
+  static constexpr std::chrono::seconds kLongestWait{40};  // with a turn waited for, within 45
   static constexpr std::size_t kMostAtOnce = 256;
   static constexpr std::size_t kMostCalls = 1000000;
 

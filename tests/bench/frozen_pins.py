@@ -66,7 +66,7 @@ def measure(count, size, whole):
         time_of(client, "frozen"), time_of(client, "reverified")
         return [(time_of(client, "frozen"), time_of(client, "reverified")) for _ in range(ROUNDS)]
     finally:
-        host.destroy()
+        host.remove()
 
 
 def quartiles(values):

@@ -317,7 +317,7 @@ REFUSALS = {
                                        [JSON, "'a.timeout_seconds'", "REPOBRIDGE_MAX_RUN_SECONDS", "600"]),
     "push timeout beyond the longest run": (lambda case: {"WORKDIR_01_PUSH_TIMEOUT_SECONDS": "601"},
                                             ["WORKDIR_01_PUSH_TIMEOUT_SECONDS", "REPOBRIDGE_MAX_RUN_SECONDS"]),
-    "call waits too long": (lambda case: {"REPOBRIDGE_CALL_WAIT_SECONDS": "45"}, ["REPOBRIDGE_CALL_WAIT_SECONDS", "44"]),
+    "call waits too long": (lambda case: {"REPOBRIDGE_CALL_WAIT_SECONDS": "41"}, ["REPOBRIDGE_CALL_WAIT_SECONDS", "40"]),
     "no run at once": (lambda case: {"REPOBRIDGE_MAX_RUNS": "0"}, ["REPOBRIDGE_MAX_RUNS"]),
     "no call a minute": (lambda case: {"REPOBRIDGE_CALLS_PER_MINUTE": "0"}, ["REPOBRIDGE_CALLS_PER_MINUTE"]),
     "timeout a fraction": (lambda case: actions(a=action(timeout_seconds=1.5)), [JSON, "'a.timeout_seconds'"]),

@@ -326,11 +326,11 @@ TEST(Settings, RepeatNoValueInARefusal) {
 
 TEST(Settings, BoundRuns) {
   const auto settings = value_of(
-      read("REPOBRIDGE_CALL_WAIT_SECONDS=44\nREPOBRIDGE_MAX_RUN_SECONDS=86400\nREPOBRIDGE_MAX_RUNS=2\n"
+      read("REPOBRIDGE_CALL_WAIT_SECONDS=40\nREPOBRIDGE_MAX_RUN_SECONDS=86400\nREPOBRIDGE_MAX_RUNS=2\n"
            "REPOBRIDGE_MAX_RUNS_PER_CALLER=1\nREPOBRIDGE_CALLS_PER_MINUTE=9\n"
            "REPOBRIDGE_CALLS_PER_MINUTE_PER_CALLER=8\n"));
 
-  EXPECT_EQ(settings.runs.call_wait, std::chrono::seconds(44));
+  EXPECT_EQ(settings.runs.call_wait, std::chrono::seconds(40));
   EXPECT_EQ(settings.runs.longest, std::chrono::seconds(86400));
   EXPECT_EQ(settings.runs.at_once, 2U);
   EXPECT_EQ(settings.runs.at_once_per_caller, 1U);
