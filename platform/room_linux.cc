@@ -21,6 +21,7 @@
 
 #include "platform/fence.h"
 #include "platform/files.h"
+#include "platform/pipe.h"
 #include "platform/room.h"
 #include "platform/room_calls.h"
 #include "platform/room_mounts.h"
@@ -29,17 +30,6 @@ namespace repobridge::platform {
 namespace {
 
 constexpr int kNotStarted = 127;
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_failure("make a pipe", errno);
-  return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
-}
 
 ExitStatus from_wait(int status) {
   if (WIFEXITED(status)) return ExitStatus{.code = WEXITSTATUS(status), .signal = std::nullopt};

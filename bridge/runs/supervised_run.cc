@@ -19,11 +19,14 @@
 #include "platform/child_process.h"
 #include "platform/control_group.h"
 #include "platform/packet.h"
+#include "platform/pipe.h"
 #include "policy/codes.h"
 
 namespace repobridge::runs {
 namespace {
 
+using platform::make_pipe;
+using platform::Pipe;
 using platform::UniqueFd;
 using Descriptor = asio::posix::stream_descriptor;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
@@ -37,17 +40,6 @@ constexpr std::chrono::milliseconds kHeldLimit{250};
 constexpr std::chrono::milliseconds kGroupLimit{1000};
 // Beyond the supervisor's own limits, in case it hangs itself.
 constexpr std::chrono::milliseconds kSupervisorSlack{5000};
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_failure("make a pipe", errno);
-  return Pipe{.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
-}
 
 Result<Pipe> make_control() {
   std::array<int, 2> ends{};
